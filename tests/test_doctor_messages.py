@@ -209,7 +209,14 @@ TOO_LONG = "9" * 30
         ("libcublas.so.{}: cannot open shared object file", "CS109", "12", TOO_LONG),
         ("libcudnn_ops.so.{}: cannot open shared object file", "CS106", "9", TOO_LONG),
         ("unsupported GNU version! gcc versions later than {}", "CS122", "11", TOO_LONG),
+        ("unsupported clang version! clang version must be less than {}", "CS189", "10", TOO_LONG),
         ("nvrtc: error: failed to open libnvrtc-builtins.so.{}.", "CS184", "12.8", TOO_LONG),
+        (
+            "Found CUDA version 12010, but JAX was built against version {},",
+            "CS187",
+            "12020",
+            TOO_LONG,
+        ),
     ],
 )
 def test_what_is_no_version(facts: Facts, line: str, code: str, version: str, other: str) -> None:

@@ -136,6 +136,16 @@ def test_headers_of_nvtx_3_are_in_every_toolkit(patient: Patient, name: str) -> 
     assert patient.told(pasted)["fix"] == f"export CPATH={kit}/include"
 
 
+def test_a_jax_that_was_built_with_a_newer_cuda(patient: Patient) -> None:
+    pasted = "Found CUDA version 12010, but JAX was built against version 12020, which is newer."
+    env = patient.virtualenv()
+    env.dist("jax-cuda12-plugin", "0.4.26")
+    patient.activate(env)
+    assert patient.told(pasted)["fix"].startswith("cudaswitch install 12.2 && ")
+    patient.adopt("12.2.140")
+    assert "cudaswitch env 12.2 " in patient.told(pasted)["fix"]
+
+
 def test_one_of_the_libraries_that_cuda_pathfinder_names(patient: Patient) -> None:
     """It names those of all majors, and none of them for anybody in particular."""
     pasted = 'Error: Failure finding "libnvrtc.so.13 or libnvrtc.so.12": No such file: libnvrtc'

@@ -175,6 +175,8 @@ def _values(
         values["code"] = gpu_code(facts, values["gpu"])
     if refused := values["gcc_refused"]:
         values["gcc"] = str(int(refused) - 1)
+    if refused := values["clang_refused"]:
+        values["clang"] = str(int(refused) - 1)
     if part := named(values):
         values["without"] = lacking(facts, part, values["cuda"])
     values["newest"], values["reach"] = reach(facts, values["number"])

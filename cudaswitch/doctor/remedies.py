@@ -94,8 +94,8 @@ def _numba(facts: Facts, _: str) -> str:
     return _newest_of(facts, takes, NVVM)
 
 
-def _jax(facts: Facts, cuda: str, part: Part) -> str:
-    """Bring a toolkit with a library to a JAX without wheels, else keep toolkits from its own."""
+def _jax(facts: Facts, cuda: str, part: Part | None = None) -> str:
+    """Bring a toolkit, with a library, to a JAX without wheels, else keep toolkits from its own."""
     leans = any(it.name == "jax" and not it.bundled for it in facts.resolution.frameworks)
     return first_that_has(facts, cuda, part) if leans else _clean(facts, "")
 
@@ -188,7 +188,7 @@ def _newer_cudnn(facts: Facts, least: str) -> str:
         wheel = f"nvidia-cudnn-cu{Version(facts.resolution.cuda).major}"
         spec = f"{wheel}>={least},<{Version(least).major + 1}"
         return f"{pip(facts)} install {word(facts, spec)}"
-    # TensorFlow says this: where no environment tells its CUDA, its releases with that cuDNN do.
+    # Where no environment tells the CUDA, TensorFlow's releases with that cuDNN do.
     builds = frameworks()["tensorflow"].builds if least else ()
     built = [it.cuda for it in builds if it.cudnn and agree(it.cudnn, Version(least))]
     return _cudnn(facts, f"{least} {max(built).minor}" if built else least)
@@ -315,6 +315,7 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "gpu": _gpu,
     "gpus": _gpus,
     "host": _host,
+    "jax": _jax,
     "libdevice": _libdevice,
     "mixed": _mixed,
     "set": _set,
