@@ -23,7 +23,7 @@ from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.planning import Recipe
 from cudaswitch.sharing import shared
 from cudaswitch.staging import manifest_text
-from cudaswitch.store import names_in, read_package, read_toolkit
+from cudaswitch.store import names_in, out_of_reach, read_package, read_toolkit
 from cudaswitch.talk import say
 from cudaswitch.toolkit import Package, Toolkit, platform_of
 from cudaswitch.verifying import Difference, Hashes, compare
@@ -212,6 +212,10 @@ def recipe_of(store: OwnStore, name: str) -> Recipe:
                 f"cudaswitch remove {kit.name}",
             )
         kit = kit._replace(base=bare.path, source=bare.source)
+    if away := out_of_reach(kit):
+        why, hint = away.why_unseen()
+        based = f"the toolkit `{kit.ground}` that {kit.name} is based on"
+        raise StoreError(f"{based} is out of reach; {why}", hint)
     if not os.path.isdir(kit.ground):
         raise StoreError(
             f"the toolkit `{kit.ground}` that {kit.name} is based on is gone",

@@ -11,7 +11,7 @@ from cudaswitch.activation import Want
 from cudaswitch.environments import another_file, leads_elsewhere
 from cudaswitch.errors import NotInstalledError, RequestError, StoreError, nearest
 from cudaswitch.ownership import refuse_everybodys
-from cudaswitch.paths import MANIFEST, Home, listed, stores
+from cudaswitch.paths import MANIFEST, Home, listed, real_path, stores
 from cudaswitch.platforms import current_platform
 from cudaswitch.regular import opening, read_json, read_regular
 from cudaswitch.talk import caution
@@ -70,6 +70,16 @@ class Store:
         except OSError:  # it may not be read, which is told elsewhere
             return False
         return False
+
+    def why_unseen(self) -> tuple[str, str]:
+        """Say why nothing of a shared store can be seen, and what to do."""
+        if self.is_away():
+            return (
+                f"the store `{self.home.folder}` does not exist",
+                "check that its disk is mounted",
+            )
+        folder = f"`{self.home.folder}`"
+        return f"the store {folder} cannot be read", f"tell the maintainer of the store {folder}"
 
     def toolkits(self, *, required: bool = False) -> list[Toolkit]:
         """List the toolkits, oldest version first, the bare one before those with cuDNN.
@@ -191,6 +201,23 @@ def all_present() -> list[Toolkit]:
     return [kit for store in all_stores() for kit in store.present()]
 
 
+def out_of_reach(kit: Toolkit) -> Store | None:
+    """Return the shared store that a toolkit is laid over a toolkit of, where it cannot be seen.
+
+    Its disk is not mounted at the moment, say: nobody can tell whether anything of it is gone.
+    """
+    try:
+        os.stat(kit.ground)
+    except OSError as error:
+        is_closed = not isinstance(error, (FileNotFoundError, NotADirectoryError))
+        ground = real_path(kit.ground)
+        for store in all_stores()[1:]:
+            below = ground.startswith(f"{real_path(store.home.folder)}/")
+            if below and (is_closed or store.is_away()):
+                return store
+    return None
+
+
 def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     """Choose the installed toolkit for a request: the newest that it names (see `rank`).
 
@@ -205,6 +232,10 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     gone = [(kit, store) for store in searched for kit in store.toolkits() if _fits(kit, request)]
     if gone:
         kit, store = gone[-1]
+        if below := out_of_reach(kit):
+            why, hint = below.why_unseen()
+            message = f"toolkit `{kit.ground}` is out of reach{request.asked}; {why}"
+            raise NotInstalledError(message, f"{hint}, or request another toolkit")
         keeper = (
             f"tell the maintainer of the store `{store.home.folder}`, or request another toolkit"
         )

@@ -23,7 +23,7 @@ from cudaswitch.environments import (
 from cudaswitch.errors import CudaswitchError, ToolMissingError
 from cudaswitch.paths import real_path
 from cudaswitch.programs import search_path, why_closed
-from cudaswitch.store import all_stores, all_toolkits, toolkits_here
+from cudaswitch.store import all_stores, all_toolkits, out_of_reach, toolkits_here
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.tools import is_shim
 from cudaswitch.versions import quote_request
@@ -352,8 +352,12 @@ def _without_toolkit(pins: Sequence[Holding], kits: Sequence[Toolkit]) -> None:
 
 
 def _state(kit: Toolkit, holders: Sequence[str]) -> str:
-    gone = [] if os.path.isdir(kit.ground) else [f"`{kit.ground}` is gone"]
-    return ", ".join(gone + ([f"pinned by {talk.some_of(holders)}"] if holders else []))
+    told = []
+    if not os.path.isdir(kit.ground):
+        told.append(f"`{kit.ground}` is {'out of reach' if out_of_reach(kit) else 'gone'}")
+    if holders:
+        told.append(f"pinned by {talk.some_of(holders)}")
+    return ", ".join(told)
 
 
 def _active_path() -> str | None:

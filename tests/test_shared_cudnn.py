@@ -13,6 +13,7 @@ from adoptable import toolkit
 from checks import PYTHON, RUNTIME_ANSWER, refused, snapshot, succeeded
 from homes import Home, make_home
 from stock import BARE, FULL, kit, newer_cudnn, stored
+from tools import closed
 
 NEWER = f"{BARE}+cudnn7.6.6"
 
@@ -116,6 +117,59 @@ def test_what_is_gone_is_told(stocked: Home, mine: Home, tmp_path: Path) -> None
     repair = mine.run("verify", "--repair")
     assert repair.returncode == 1
     assert f"`{kit(stocked, BARE)}` that {NEWER} is based on is gone" in repair.stderr
+
+
+def findings(home: Home, *, plainly: bool = False) -> dict[str, dict[str, str]]:
+    done = (home.run_plainly if plainly else home.run)("doctor", "--json")
+    return {one["code"]: one for one in json.loads(done.stdout)["findings"]}
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_disk_that_is_not_mounted_for_a_moment(
+    stocked: Home, mine: Home, tmp_path: Path, linked: bool
+) -> None:
+    """Nothing of one's own is removed for that: it is whole again with the disk."""
+    if linked:
+        (tmp_path / "lab").symlink_to(stocked.store)
+    succeeded(mine.run("install", newer_cudnn(tmp_path)))
+    store = stocked.store
+    if linked:
+        store = tmp_path / "lab"
+        mine.env["CUDASWITCH_STORES"] = str(store)
+    succeeded(mine.run("pin", "10.1", "--global"))
+    stocked.store.rename(tmp_path / "unmounted")
+    away = f"the store `{store}` does not exist"
+    done = mine.run("exec", "10.1", "--", "true")
+    refused(
+        done,
+        f"toolkit `{kit(stocked, BARE)}` is out of reach",
+        away,
+        hint="check that its disk is mounted",
+    )
+    assert f"`{kit(stocked, BARE)}` is out of reach" in mine.run("list").stdout
+    repair = mine.run("verify", "--repair")
+    assert away in repair.stderr
+    found = findings(mine)
+    assert "CS062" not in found
+    assert f"; {NEWER} is based on it; if no disk" in found["CS063"]["evidence"]
+    assert away in found["CS079"]["evidence"]
+    for told in (done.stderr, repair.stderr, *(one["fix"] for one in found.values())):
+        assert "remove" not in told
+    (tmp_path / "unmounted").rename(stocked.store)
+    assert succeeded(mine.run("exec", "10.1", "--", "printenv", "CUDA_HOME")) == [
+        str(kit(mine, NEWER))
+    ]
+
+
+def test_a_store_that_is_closed_for_a_moment(stocked: Home, mine: Home, tmp_path: Path) -> None:
+    succeeded(mine.run("install", newer_cudnn(tmp_path)))
+    with closed(stocked.store):
+        done = mine.run_plainly("exec", "10.1", "--", "true")
+        found = findings(mine, plainly=True)
+    keeper = f"tell the maintainer of the store `{stocked.store}`"
+    assert f"is out of reach; the store `{stocked.store}` cannot be read" in done.stderr
+    assert f"hint: {keeper}, or request another toolkit" in done.stderr
+    assert "CS062" not in found
 
 
 def test_nothing_is_laid_over_what_everybody_may_change(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ from cudaswitch.platforms import expanded, home_folder
 from cudaswitch.programs import why_closed
 from cudaswitch.regular import read_regular
 from cudaswitch.resolver import resolve
-from cudaswitch.store import Store, all_stores, all_toolkits, dealias, find
+from cudaswitch.store import Store, all_stores, all_toolkits, dealias, find, out_of_reach
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request, parse_request
 
@@ -103,24 +103,33 @@ def gather(variables: Mapping[str, str]) -> Facts:
         libdevice=folders.libdevice(environment, active),
         xla_sees=folders.seen_by_xla(variables, prefix),
         xla_data=folders.bad_xla_data(variables),
-        # What a shared store has lost its keeper has to mend.
+        # What a shared store has lost its keeper has to mend, and one that is away comes back.
         lost={
-            kit.name: tuple(_waiting_for(kit)) for kit in all_stores()[0].toolkits() if kit in lost
+            kit.name: tuple(_waiting_for(kit))
+            for kit in all_stores()[0].toolkits()
+            if kit in lost and not out_of_reach(kit)
         },
-        away=_away(),
+        away=_away(lost),
         store_link=folders.link_to_nothing(home().root),
         accepts=bounds(Path(active.home), active.version) if active and active.version else None,
         hosts=folders.lost_compilers(variables),
     )
 
 
-def _away() -> Away | None:
+def _away(lost: Sequence[Toolkit]) -> Away | None:
     """Return the shared stores that are not there, None where all are."""
     found, named = settings.asked("stores"), settings.value("stores")
     away = [at for at in named if Store(Home(expanded(at)), shared=True).is_away()]
     variable = settings.SETTINGS["stores"].variable or ""
-    others = tuple(at for at in named if at not in away)
-    return Away(tuple(away), others, variable if found.origin == variable else "") if away else None
+    if not away:
+        return None
+    below = [(kit, out_of_reach(kit)) for kit in lost]
+    return Away(
+        tuple(away),
+        tuple(at for at in named if at not in away),
+        variable if found.origin == variable else "",
+        tuple(kit.name for kit, store in below if store and store.is_away()),
+    )
 
 
 def _asking(variables: Mapping[str, str]) -> dict[str, Callable[[], Request]]:

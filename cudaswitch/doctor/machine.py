@@ -239,8 +239,10 @@ def _away(facts: Facts) -> Iterator[Found]:
         evidence = f"your own, `{link}`, is a link to `{target}`; without it, begin anew"
         yield Found(evidence, aside(facts, link))
     if facts.away:
-        stores, others, variable = facts.away
+        stores, others, variable, missed = facts.away
         evidence = f"{', '.join(f'`{at}`' for at in stores)}, named by {variable or '`stores`'}"
+        if missed:
+            evidence += f"; {', '.join(missed)} {'are' if missed[1:] else 'is'} based on it"
         fix = setting(facts, variable, os.pathsep.join(others))
         if not variable:
             words = ["set", "stores", *(word(facts, at) for at in others)]

@@ -74,12 +74,14 @@ class Tool(NamedTuple):
 class Away(NamedTuple):
     """Shared stores that are not there, and those that are, as the setting names them.
 
-    `variable` is the one of the environment that names them, "" where the file does.
+    `variable` is the one of the environment that names them, "" where the file does; `missed` are
+    the names of toolkits elsewhere that are laid over some of theirs.
     """
 
     stores: tuple[str, ...]
     others: tuple[str, ...]
     variable: str
+    missed: tuple[str, ...] = ()
 
 
 class ConfLine(NamedTuple):
