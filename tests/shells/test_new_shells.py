@@ -171,19 +171,22 @@ def test_what_brings_no_toolkit_stays_before_it(
 
 @every_shell
 @pytest.mark.parametrize("mode", ["for the process", "behind the startup file"])
+@pytest.mark.parametrize("own", [0, 1])
 def test_an_activation_of_visual_studio_code(
-    shell: Shell, mode: str, person: Person, at_prompt: Open, tmp_path: Path
+    shell: Shell, mode: str, own: int, *, person: Person, at_prompt: Open, tmp_path: Path
 ) -> None:
     """Its Python extension activates in a shell of its own, and hands on what that has changed:
     variables, and what stands before PATH, once more behind the startup file."""
     prefix = conda_prefix(tmp_path / "c")
     person.pin("10.1", prefix)
     there = f"export CONDA_PREFIX='{prefix}' CONDA_SHLVL=1 PATH=\"{prefix}/bin:$PATH\""
-    reached = active(person, f"{there}; . '{prefix}/etc/conda/activate.d/~~cudaswitch.sh'")
     kit = person.kits[0]
+    theirs = f"{REBUILT}:{kit.bin}" if own else REBUILT
+    there = f"{BASH.set('PATH', theirs)}; {there}"
+    reached = active(person, f"{there}; . '{prefix}/etc/conda/activate.d/~~cudaswitch.sh'")
     assert reached["PATH"].startswith(f"{kit.bin}:{prefix}/bin:")
     before = f"{kit.bin}:{prefix}/bin:"
-    at_start = before * (mode == "for the process") + REBUILT
+    at_start = before * (mode == "for the process") + theirs
     changed = [name for name in reached if name.startswith(("CUDA", "CONDA", "LD_", STATE))]
     setting = [shell.set(name, reached[name]) for name in changed]
     lines = [*setting, shell.set("PATH", at_start), person.load(shell)]
@@ -191,9 +194,9 @@ def test_an_activation_of_visual_studio_code(
     terminal = at_prompt(shell, "\n".join(lines))
     # fish has had its first prompt by then.
     terminal.say("cd .")
-    assert seen(terminal)["PATH"].split(":").count(str(kit.bin)) == 1
+    assert seen(terminal)["PATH"].split(":").count(str(kit.bin)) == own + 1
     terminal.say("cudaswitch use system")
-    assert str(kit.bin) not in seen(terminal)["PATH"].split(":")
+    assert seen(terminal)["PATH"].split(":").count(str(kit.bin)) == own
 
 
 def opened_in_a_tree(
