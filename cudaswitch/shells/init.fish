@@ -160,7 +160,11 @@ function __cudaswitch_surplus
     test -n "$env"; or set env "$CONDA_PREFIX"
     test "$PATH[1]:$PATH[2]" = "$bin:$env/bin"; or return
     set -l was (string match --regex '^[0-9]+' -- $_CUDASWITCH_BIN)
-    if test (count (string match -- $bin $PATH)) -gt (math $was + 1)
+    set -l copies
+    for folder in $PATH
+        test "$folder" = $bin; and set -a copies $folder
+    end
+    if test (count $copies) -gt (math $was + 1)
         set -e PATH[1]
         set -g _cudaswitch_seen
     end
