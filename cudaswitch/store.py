@@ -208,7 +208,8 @@ def out_of_reach(kit: Toolkit) -> Store | None:
     """
     try:
         os.stat(kit.ground)
-    except OSError as error:
+    # This process's locale may have no bytes for it.
+    except (OSError, UnicodeEncodeError) as error:
         is_closed = not isinstance(error, (FileNotFoundError, NotADirectoryError))
         ground = real_path(kit.ground)
         for store in all_stores()[1:]:

@@ -48,7 +48,8 @@ def test_a_folder_is_for_adopt(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         with pytest.raises(SourceError) as caught:
             files.obtain(str(tmp_path / name), cache=tmp_path, workdir=tmp_path)
-        assert caught.value.hint == f"if it is a toolkit: `cudaswitch adopt {word}`"
+        hint = f"if it is a toolkit: `cudaswitch adopt {word}`; cuDNN needs its archive"
+        assert caught.value.hint == hint
 
 
 def test_a_url_keeps_its_file_name_and_loses_its_credentials(tmp_path: Path) -> None:
