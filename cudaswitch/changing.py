@@ -302,7 +302,8 @@ class OwnStore(Store):
         for folder in self.home.staging.glob(f"{REMOVED}-*"):
             # Of one whose record is damaged they stay: `gc` finds them.
             with contextlib.suppress(StoreError):
-                lost |= {at for kit in [read_toolkit(folder)] if kit for at in kit.packages}
+                if kit := read_toolkit(folder):
+                    lost.update(kit.packages)
         if not lost:
             return
         for at in sorted(lost - self.used()):

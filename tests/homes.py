@@ -10,7 +10,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from brood import LOCALE, brood
+from fork_server import LOCALE, fork_server
 from tools import as_plain_user, console_script
 
 HOSTILE_FOLDER = "a b&(c)[d]{e}*?<f>|#~=%! èрт🚒♞中片"
@@ -86,7 +86,7 @@ class Home:
             given.write(os.fsencode(stdin))
             given.seek(0)
             place = cwd or self.path
-            ended = brood().run(command, env=env, cwd=place, stdin=given, timeout=timeout)
+            ended = fork_server().run(command, env=env, cwd=place, stdin=given, timeout=timeout)
         out, err = (_as_text(text) for text in (ended.out, ended.err))
         return subprocess.CompletedProcess(command, ended.code, out, err)
 

@@ -97,7 +97,8 @@ class CondaLayout(Layout):
         version = Version(_string(index, "version"))
         listed = self.listed()
         component = component_of(name, self.witness.proofs.union(*map(evidence, listed or ())))
-        if listed is not None and not {each.type for each in listed.values()} & {"file", None}:
+        types = {each.type for each in listed.values()} if listed is not None else {None}
+        if component in ("nvcc", "cudart") and not types & {"file", None}:
             component = METAPACKAGE
         return checked_package(
             Package(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from cudaswitch.compat.architectures import architectures
 from cudaswitch.compat.drivers import newest_cuda, releases
@@ -37,18 +38,18 @@ def release_with(facts: Facts, *libraries: tuple[str, str], below: int | None = 
 
 def _having_all(libraries: Sequence[tuple[str, str]]) -> list[Version]:
     """List the releases that have all of these libraries, the newest last."""
-    common: list[Version] = []
-    for count, one in enumerate(libraries):
-        having_it = releases_with(*one)
-        # Of 11 and 11.2, as the table names majors and releases, 11.2 is what both stand for.
-        both = [
-            max(mine, its, key=lambda version: len(version.parts))
-            for mine in common
-            for its in having_it
-            if mine.starts_with(its) or its.starts_with(mine)
-        ]
-        common = both if count else having_it
-    return common
+    lists = [releases_with(*one) for one in libraries]
+    return reduce(_common, lists) if lists else []
+
+
+def _common(some: list[Version], others: list[Version]) -> list[Version]:
+    """List what is in both: of 11 and 11.2, as the table names majors and releases, it is 11.2."""
+    return [
+        max(mine, its, key=lambda version: len(version.parts))
+        for mine in some
+        for its in others
+        if mine.starts_with(its) or its.starts_with(mine)
+    ]
 
 
 def _with_all(facts: Facts, libraries: Sequence[tuple[str, str]]) -> list[Toolkit]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from brood import brood
+from fork_server import fork_server
 from homes import Home
 
 CPU_SECONDS = 2.0
@@ -66,7 +66,7 @@ class Arena:
         count = next(n for n, word in enumerate(words) if "=" not in word)
         variables = dict(word.split("=", 1) for word in words[:count])
         with open(stdin or os.devnull, "rb") as given:
-            ended = brood().run(
+            ended = fork_server().run(
                 ["cudaswitch", *words[count:]],
                 env=self.home.env | _QUICK | variables,
                 cwd=self.work,

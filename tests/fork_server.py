@@ -1,6 +1,6 @@
 """A process that has loaded the libraries of the command, and forks for each run of it.
 
-    python brood.py DESCRIPTOR      of a socket, on which jobs arrive
+    python fork_server.py DESCRIPTOR      of a socket, on which jobs arrive
 
 Of a short command's time Python and its libraries take most, and the tests run ten thousand of
 them. Each run is a process of its own all the same, which loads what is ours anew.
@@ -42,7 +42,7 @@ class Ended:
     memory: int
 
 
-class Brood:
+class ForkServer:
     """That process, as who wants runs sees it. It ends together with this one."""
 
     def __init__(self) -> None:
@@ -87,9 +87,9 @@ class Brood:
 
 
 @cache
-def brood() -> Brood:
+def fork_server() -> ForkServer:
     """Return the one of this process."""
-    return Brood()
+    return ForkServer()
 
 
 def _read_all(pipes: list[int], command: list[str], timeout: float) -> list[bytes]:
@@ -132,7 +132,7 @@ def _become(job: dict[str, Any], streams: list[int]) -> int:
     os.closerange(3, 256)
     # Those of the parent know what these descriptors were there.
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
-        setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115  # as Python does
+        setattr(sys, name, os.fdopen(number, mode, closefd=False))
     if job["limit"]:
         resource.setrlimit(resource.RLIMIT_AS, (job["limit"], job["limit"]))
     os.environ.clear()
