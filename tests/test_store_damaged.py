@@ -132,11 +132,19 @@ def test_a_link_to_nothing_is_none(stocked: Home, tmp_path: Path, kind: str) -> 
 
 def test_a_damaged_record_of_what_was_being_removed(stocked: Home) -> None:
     """A removal was killed, and the disk has lost what its record held."""
-    folder = stocked.store / f".staging/removed-{FULL}-00000000"
-    folder.mkdir(parents=True)
-    (folder / MANIFEST).touch()
+    staging = stocked.store / ".staging"
+    for name in ("9.2", "11.0"):
+        folder = staging / f"removed-{name}-00000000"
+        folder.mkdir(parents=True)
+        (folder / MANIFEST).touch()
     succeeded(stocked.run("alias", "a", "10.1"))
     assert findings(stocked) == set()
+    # Nor does it keep others from being finished.
+    for name in (BARE, FULL):
+        (stocked.store / "toolkits" / name).rename(staging / f"removed-{name}-00000000")
+    assert len(stored(stocked)["packages"]) == 2
+    succeeded(stocked.run("alias", "b", "10.1"))
+    assert stored(stocked)["packages"] == []
     succeeded(stocked.run("gc"))
 
 

@@ -153,18 +153,12 @@ function __cudaswitch_overlaid
 end
 
 # Behind the first prompt: VS Code puts before it all, once more, what an activation in a shell of its own
-# has put there. Take that off, where there are more copies than the one that was put.
+# has put there. Take one off where there are two: the look that follows takes off and puts what is its own.
 function __cudaswitch_surplus
     set -l bin (string replace --regex '^[0-9]+' '' -- $_CUDASWITCH_BIN)
     set -l env "$VIRTUAL_ENV"
     test -n "$env"; or set env "$CONDA_PREFIX"
-    test "$PATH[1]:$PATH[2]" = "$bin:$env/bin"; or return
-    set -l was (string match --regex '^[0-9]+' -- $_CUDASWITCH_BIN)
-    set -l copies
-    for folder in $PATH
-        test "$folder" = $bin; and set -a copies $folder
-    end
-    if test (count $copies) -gt (math $was + 1)
+    if test "$PATH[1]:$PATH[2]" = "$bin:$env/bin"; and contains -- $bin $PATH[2..]
         set -e PATH[1]
         set -g _cudaswitch_seen
     end

@@ -163,15 +163,13 @@ __cudaswitch_overlaid() {
 }
 
 # Before the first prompt: VS Code puts before it all, once more, what an activation in a shell of its own
-# has put there. Take that off, where there are more copies than the one that was put.
+# has put there. Take one off where there are two: the look that follows takes off and puts what is its own.
 __cudaswitch_surplus() {
-    \local __csw
     case $PATH: in
-        "/${_CUDASWITCH_BIN#*/}:${VIRTUAL_ENV:-${CONDA_PREFIX-}}/bin"*":/${_CUDASWITCH_BIN#*/}:"*) ;;
-        *) return 0 ;;
+        "/${_CUDASWITCH_BIN#*/}:${VIRTUAL_ENV:-${CONDA_PREFIX-}}/bin"*":/${_CUDASWITCH_BIN#*/}:"*)
+            PATH=${PATH#*:} _cudaswitch_seen=''
+            ;;
     esac
-    __cudaswitch_without "$PATH" "$((${_CUDASWITCH_BIN%%/*} + 1))/${_CUDASWITCH_BIN#*/}"
-    if [ "$__csw" != "$PATH" ]; then PATH=$__csw _cudaswitch_seen=''; fi
 }
 
 # Take up what CUDASWITCH_VERSION asks for.

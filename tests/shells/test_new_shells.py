@@ -170,7 +170,7 @@ def test_what_brings_no_toolkit_stays_before_it(
 
 
 @every_shell
-@pytest.mark.parametrize("mode", ["for the process", "behind the startup file"])
+@pytest.mark.parametrize("mode", ["for the process", "behind the startup file", "only once"])
 @pytest.mark.parametrize("own", [0, 1])
 def test_an_activation_of_visual_studio_code(
     shell: Shell, mode: str, own: int, *, person: Person, at_prompt: Open, tmp_path: Path
@@ -186,11 +186,13 @@ def test_an_activation_of_visual_studio_code(
     reached = active(person, f"{there}; . '{prefix}/etc/conda/activate.d/~~cudaswitch.sh'")
     assert reached["PATH"].startswith(f"{kit.bin}:{prefix}/bin:")
     before = f"{kit.bin}:{prefix}/bin:"
-    at_start = before * (mode == "for the process") + theirs
+    at_start = before * (mode != "behind the startup file") + theirs
     changed = [name for name in reached if name.startswith(("CUDA", "CONDA", "LD_", STATE))]
     setting = [shell.set(name, reached[name]) for name in changed]
     lines = [*setting, shell.set("PATH", at_start), person.load(shell)]
-    lines += [*setting, shell.prepend("PATH", f"{kit.bin}:{prefix}/bin"), "return"]
+    once_more = shell.prepend("PATH", f"{kit.bin}:{prefix}/bin")
+    other = shell.append("PATH", "/more")
+    lines += [*setting, other if mode == "only once" else once_more, "return"]
     terminal = at_prompt(shell, "\n".join(lines))
     # fish has had its first prompt by then.
     terminal.say("cd .")
