@@ -94,9 +94,9 @@ def _written(path: Path) -> Path:
 def wanted_by(environment: Environment) -> Want | None:
     """Return what an environment asks for, now that its packages have changed.
 
-    An environment that is pinned to `auto` gets its hooks written anew. Where nothing fits, they
-    stay as they are and are not looked at again before the next change; where they may not be
-    written, each visit asks until their owner has come.
+    An environment of one's own that is pinned to `auto` gets its hooks written anew. Where nothing
+    fits, they stay as they are and are not looked at again before the next change; where they are
+    another user's or may not be written, each visit asks until their owner has come.
     """
     if not os.path.exists(environment.pin_file):
         found = automatic.recall(environment)
@@ -104,6 +104,8 @@ def wanted_by(environment: Environment) -> Want | None:
             raise found.refusal
         return found.want
     request = pin_of(environment)
+    if not environment.is_own():
+        return answer(request, environment).want
     try:
         return pin_environment(environment, request).want
     except StoreError:

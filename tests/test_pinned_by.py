@@ -15,6 +15,7 @@ import pytest
 from adoptable import smallest
 from checks import refused, snapshot, succeeded
 from homes import Home
+from made_environments import Env
 from shells.conda import conda_prefix
 from stock import BARE, FULL, stored, toolkit
 from tools import closed, root_only
@@ -292,6 +293,27 @@ def test_an_environment_that_a_colleague_has_pinned_anew(stocked: Home, tmp_path
     assert [pin["path"] for pin in rows["pins"]] == [str(theirs)]
     assert "CS07" not in stocked.run("doctor").stdout
     succeeded(stocked.run("remove", FULL))
+
+
+@root_only
+def test_who_enters_a_colleagues_environment_leaves_its_hooks_alone(
+    stocked: Home, tmp_path: Path
+) -> None:
+    """They would lead all others into a store that may be closed to them."""
+    prefix = conda_prefix(tmp_path / "env")
+    env = Env(prefix)
+    env.dist("cupy-cuda101", "7.8.0")
+    succeeded(stocked.run("pin", "auto", "-p", prefix))
+    (prefix / "etc/cudaswitch/want").write_text(f"{tmp_path}/theirs\n")
+    env.dist("einops", "0.8.0")
+    for path in (prefix, *prefix.rglob("*")):
+        os.chown(path, 12345, 12345)
+    before = snapshot(prefix)
+    assert succeeded(stocked.run("want", "--environment", prefix)) == [
+        f"{stocked.store}/toolkits/{FULL}"
+    ]
+    assert snapshot(prefix) == before
+    assert {path.stat().st_uid for path in (prefix / "etc").rglob("*")} == {12345}
 
 
 def test_a_toolkit_that_a_colleague_has_closed_is_none_that_is_gone(
