@@ -142,7 +142,12 @@ def _settled(folder: Path, look: Callable[[], list[Finding]]) -> list[Finding]:
     found: list[Finding] = []
     for _ in range(_TRIES):
         before = _inode(folder)
-        found = look()
+        try:
+            found = look()
+        except FileNotFoundError:
+            if _inode(folder) == before:
+                raise
+            continue
         if not found:
             break
         if before is None:
@@ -278,7 +283,7 @@ def compare(
     folders = [at for at, found in there.items() if found.is_dir(follow_symlinks=False)]
     closed = {at for at in folders if is_closed(there[at])}
     wrong |= {at: "changed" for at in folders if at not in closed}
-    promised: dict[str, tuple[str, Future[str | None]]] = {}
+    promised: dict[str, tuple[str, Future[str | None], Path]] = {}
     for entry in entries:
         found = there.pop(entry.path, None)
         if closed and (hiding := closed.intersection(parents(entry.path))):
@@ -297,10 +302,11 @@ def compare(
         if status is None or not _fits(status, size, mode, executable=entry.executable):
             wrong[entry.path] = "changed"
         else:
-            promised[entry.path] = sha256, hashes.of(path, status)
+            promised[entry.path] = sha256, hashes.of(path, status), path
     wrong = {**dict.fromkeys(there, "extra"), **wrong}
-    for where, (sha256, promise) in promised.items():
-        if promise.result() != sha256:
+    for where, (sha256, promise, path) in promised.items():
+        # Another of its names, by which it was to be read, may have gone by then.
+        if (promise.result() or _sha256(path)) != sha256:
             wrong[where] = "changed"
     return [(wrong[where], where) for where in sorted(wrong)]
 

@@ -7,8 +7,10 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 from collections.abc import Callable
 from concurrent.futures import Future
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,8 @@ import pytest
 import builders
 from adoptable import smallest
 from checks import refused, snapshot, succeeded
-from cudaswitch.verifying import Hashes
+from cudaswitch.toolkit import Entry
+from cudaswitch.verifying import Hashes, compare
 from folder_server import FolderServer
 from homes import Home
 from preloaded import preloaded
@@ -275,6 +278,35 @@ def test_an_interrupt_does_not_wait_for_what_is_in_the_queue(tmp_path: Path) -> 
             promised.append(hashes.of(path, path.stat()))
         raise KeyboardInterrupt
     assert sum(each.cancelled() for each in promised) > 30
+
+
+def test_a_file_is_read_by_this_name_where_the_other_has_gone(tmp_path: Path) -> None:
+    """A toolkit's are those of its packages, and `remove` may take it away meanwhile."""
+    for folder in ("kit", "package"):
+        (tmp_path / folder).mkdir()
+    file, other = tmp_path / "package" / "lib", tmp_path / "kit" / "lib"
+    file.write_bytes(b"content")
+    other.hardlink_to(file)
+    status = other.lstat()
+    entry = Entry("lib", size=7, sha256=sha256(b"content").hexdigest())
+    other.parent.rename(tmp_path / "aside")
+    with Hashes() as hashes:
+        assert hashes.of(other, status).result() is None
+        assert compare(file.parent, [entry], hashes, 0o755) == []
+
+
+def test_a_toolkit_that_is_made_anew_meanwhile_is_not_damaged(stocked: Home) -> None:
+    script = """
+        while :; do
+            cp -al "$0" "$1/new"; mv "$0" "$1/aside"; mv "$1/new" "$0"; rm -rf "$1/aside"
+        done
+    """
+    with subprocess.Popen(["sh", "-c", script, stocked.store / KIT, stocked.path]) as replacing:
+        try:
+            for _ in range(40):
+                assert findings(stocked) == set()
+        finally:
+            replacing.kill()
 
 
 def test_a_store_that_cannot_be_written_is_verified(stocked: Home) -> None:
