@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from cudaswitch.changing import OwnStore
@@ -65,11 +65,19 @@ def collect(
     return found
 
 
-def _take(kind: str, path: Path, dry_run: bool) -> Waste:
-    waste = Waste(kind, path, _size(path))
-    if not dry_run:
-        sweep(path)
-    return waste
+def _taken(kind: str, paths: Iterable[Path], dry_run: bool, say: Say) -> list[Waste]:
+    """Take each away; what cannot be, as another user's, stays, and is told of."""
+    found = []
+    for path in paths:
+        try:
+            waste = Waste(kind, path, _size(path))
+            if not dry_run:
+                sweep(path)
+        except OSError as error:
+            say(f"skipped: `{path}`: {error.strerror}")
+        else:
+            found.append(waste)
+    return found
 
 
 def _inside(folder: Path) -> list[Path]:
@@ -121,7 +129,7 @@ def _strange(path: Path, dry_run: bool, say: Say) -> list[Waste]:
     if is_folder and is_closed(path):
         what, mends = "is closed to you", "opens it"
     elif is_folder and not listed(path):
-        return [_take("leftover", path, dry_run)]
+        return _taken("leftover", [path], dry_run, say)
     say(f"skipped: `{path}`, which {what}: `cudaswitch verify --repair` {mends}")
     return []
 
@@ -157,7 +165,7 @@ def _left(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
     with _changing(store, dry_run) as alone:
         if alone:
             left = leftovers(store.home, make=not dry_run)
-            found += [_take("leftover", path, dry_run) for path in left]
+            found += _taken("leftover", left, dry_run, say)
         mendable = store.unrecorded()
         for folder in _inside(store.home.toolkits):
             if os.path.exists(folder / MANIFEST) or folder.name.startswith("."):
@@ -170,7 +178,7 @@ def _left(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
     return found
 
 
-def _answers(store: OwnStore, dry_run: bool, _say: Say) -> list[Waste]:
+def _answers(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
     """Answers kept for environments that are gone."""
     found = []
     for path in _inside(store.home.automatic):
@@ -178,7 +186,7 @@ def _answers(store: OwnStore, dry_run: bool, _say: Say) -> list[Waste]:
             line = read_regular(path, WANT_LIMIT, head=True).partition(b"\n")[0]
             prefix = line.decode()
             if path.name.startswith("%") and not os.path.isdir(prefix):
-                found.append(_take("answer", path, dry_run))
+                found += _taken("answer", [path], dry_run, say)
     return found
 
 
@@ -209,12 +217,8 @@ def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
             f"skipped: the hooks of `{environment.prefix}`, which may be needed by {some_of(users)}"
         )
         return []
-    try:
-        found = [_take("hook", path, dry_run) for path in rest]
-    except OSError as error:
-        say(f"skipped: `{error.filename}`: {error.strerror}")
-        return []
-    if not dry_run:
+    found = _taken("hook", rest, dry_run, say)
+    if not dry_run and len(found) == len(rest):
         if environment:
             with contextlib.suppress(OSError):
                 os.rmdir(environment.folder)
@@ -231,29 +235,29 @@ def _cached(cache: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste
             return []
         for path in _inside(cache):
             if path.name.startswith(WORK):
-                found.append(_take("leftover", path, dry_run))
+                found += _taken("leftover", [path], dry_run, say)
             elif downloads and (is_sha256(path.name) or path.name == "channels"):
-                found.append(_take("download", path, dry_run))
+                found += _taken("download", [path], dry_run, say)
         for folder in (cache, cache / "channels", cache / "urls"):
-            found += [_take("leftover", path, dry_run) for path in abandoned(folder)]
+            found += _taken("leftover", abandoned(folder), dry_run, say)
         for path in _inside(cache / "urls"):
-            found += _of_url(path, downloads, dry_run)
+            found += _of_url(path, downloads, dry_run, say)
     return found
 
 
-def _of_url(path: Path, downloads: bool, dry_run: bool) -> list[Waste]:
+def _of_url(path: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste]:
     if match := _PART.fullmatch(path.name):
         part, locked_by = path.with_name(f"{match['key']}.part"), f"{match['key']}.lock"
         if match["beside"] and os.path.exists(part):
             return []
         with contextlib.suppress(OSError), Lock(path.with_name(locked_by)) as lock:
             if lock.take(make=not dry_run) and lock.works:
-                taken = [_take("leftover", path, dry_run)]
+                taken = _taken("leftover", [path], dry_run, say)
                 if not dry_run:
                     Part(part).drop()
                     if match["own"]:
                         lock.path.unlink()
                 return taken
     elif downloads and path.name.endswith(".json"):
-        return [_take("download", path, dry_run)]
+        return _taken("download", [path], dry_run, say)
     return []

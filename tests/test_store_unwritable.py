@@ -220,6 +220,24 @@ def test_a_folder_of_the_store_that_may_not_be_written(
         (stocked.store / folder).chmod(0o755)
 
 
+def test_what_cannot_be_deleted_is_all_that_gc_leaves(stocked: Home) -> None:
+    """As folders that a killed member of the group has left, or root."""
+    staging = stocked.store / ".staging"
+    stuck, other = staging / "toolkit-a-0", staging / "toolkit-b-0"
+    for folder in (stuck / "inside", other):
+        folder.mkdir(parents=True)
+        (folder / "file").touch()
+    cached = Path(stocked.env["XDG_CACHE_HOME"]) / "cudaswitch" / "work-left"
+    cached.mkdir(parents=True)
+    with closed(stuck / "inside"):
+        done = stocked.run_plainly("gc")
+        assert done.stderr.splitlines()[0] == f"cudaswitch: skipped: `{stuck}`: Permission denied"
+        assert str(stuck) not in "".join(succeeded(done))
+        assert (other.exists(), cached.exists()) == (False, False)
+    succeeded(stocked.run_plainly("gc"))
+    assert not stuck.exists()
+
+
 @pytest.mark.parametrize("what", ["-p", "--dir", "--global"])
 def test_a_pin_that_the_store_cannot_note(stocked: Home, tmp_path: Path, what: str) -> None:
     """The environment, or directory, is the person's own."""
