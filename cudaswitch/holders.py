@@ -6,7 +6,7 @@ import os
 import stat
 
 from cudaswitch.decision import answer, toolkit_at, version_file, working_directory
-from cudaswitch.environments import entered, environment_at, read_request
+from cudaswitch.environments import entered, environment_at, environment_pinned_by, read_request
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.named import known_environments
 from cudaswitch.namedtuples import NamedTuple
@@ -53,7 +53,9 @@ class Holding(NamedTuple):
     def request(self) -> str | None:
         """What it asks for, None where it cannot be read."""
         try:
-            return str(read_request(self.file))
+            # That of an environment decides for whoever enters it.
+            anyones = environment_pinned_by(self.file) is not None
+            return str(read_request(self.file, anyones=anyones))
         except CudaswitchError:
             return None
 

@@ -346,9 +346,13 @@ def _without_toolkit(pins: Sequence[Holding], kits: Sequence[Toolkit]) -> None:
     """Tell of the pins whose toolkit no line of `list` has."""
     held = {"system", *(real_path(kit.path) for kit in kits)}
     others = [one for one in pins if one.home is None or not {one.home, real_path(one.home)} & held]
-    if others:
-        named = [f"{one.holder} ({one.request or 'which cannot be read'})" for one in others]
+    there = [one for one in others if one.home and os.path.isdir(one.home)]
+    if gone := [one for one in others if one not in there]:
+        named = [f"{one.holder} ({one.request or 'which cannot be read'})" for one in gone]
         talk.say(f"pinned, but not installed: {talk.some_of(named)}")
+    if there:
+        named = [f"{one.holder} ({one.home})" for one in there]
+        talk.say(f"pinned to toolkits that are in no store here: {talk.some_of(named)}")
 
 
 def _state(kit: Toolkit, holders: Sequence[str]) -> str:

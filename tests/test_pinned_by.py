@@ -296,6 +296,25 @@ def test_an_environment_that_a_colleague_has_pinned_anew(stocked: Home, tmp_path
 
 
 @root_only
+def test_a_colleagues_toolkit_is_neither_missing_nor_behind(stocked: Home, tmp_path: Path) -> None:
+    """Ours for the same request is another one: each would pin the other's away."""
+    prefix, theirs = conda_prefix(tmp_path / "env"), tmp_path / "theirs" / "kit"
+    (theirs / "bin").mkdir(parents=True)
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    (prefix / "etc/cudaswitch/want").write_text(f"{theirs}\n")
+    for path in (prefix, *prefix.rglob("*")):
+        os.chown(path, 12345, 12345)
+    [pin] = json.loads(stocked.run("list", "--json").stdout)["pins"]
+    assert (pin["request"], pin["path"]) == ("10.1", str(theirs))
+    told = f"cudaswitch: pinned to toolkits that are in no store here: {prefix} ({theirs})\n"
+    assert stocked.run("list").stderr == told
+    assert "CS07" not in stocked.run("doctor").stdout
+    shutil.rmtree(theirs)
+    assert f"pinned, but not installed: {prefix} (10.1)" in stocked.run("list").stderr
+    assert "CS070" in stocked.run("doctor").stdout
+
+
+@root_only
 def test_who_enters_a_colleagues_environment_leaves_its_hooks_alone(
     stocked: Home, tmp_path: Path
 ) -> None:

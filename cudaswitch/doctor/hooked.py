@@ -106,7 +106,10 @@ def _compare(environment: Environment, request: Request, want: Want) -> Hook:
     except OSError:
         # A colleague's, who has pinned the environment that we share.
         return hook
-    return hook._replace(behind=want.home) if stays else hook._replace(gone=written.home)
+    if not stays:
+        return hook._replace(gone=written.home)
+    # A colleague's serves all who can read it, whatever else ours would be.
+    return hook._replace(behind=want.home) if environment.is_own() else hook
 
 
 def scripts_of(environment: Environment) -> Iterator[Script]:
