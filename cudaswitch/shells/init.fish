@@ -226,7 +226,7 @@ function __cudaswitch_surroundings --no-scope-shadowing
     else if set -q _cudaswitch_seen[5]; and test -n "$CONDA_PREFIX"; and __cudaswitch_lost
         set __csw_moved moved
     end
-    if test "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV" != "$_cudaswitch_keepers"
+    if test "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV$_FLOX_HOOK_DIFF" != "$_cudaswitch_keepers"
         __cudaswitch_keepers
     else if test -n "$__MISE_DIFF"; and __cudaswitch_lost kept
         # mise sets anew what it has of a tree at each step in it.
@@ -254,7 +254,7 @@ function __cudaswitch_look
     # Usually a folder is all that is another.
     if not set -q _cudaswitch_gpus _cudaswitch_seen[4]
             or test "$CONDA_PREFIX$VIRTUAL_ENV$CUDASWITCH_VERSION$_CUDASWITCH_C$_CUDASWITCH_V$_cudaswitch_undone|\
-$DIRENV_DIFF$__MISE_DIFF$NODE_VIRTUAL_ENV|$_cudaswitch_keepers|\
+$DIRENV_DIFF$__MISE_DIFF$NODE_VIRTUAL_ENV$_FLOX_HOOK_DIFF|$_cudaswitch_keepers|\
 $_cudaswitch_seen[1]$_cudaswitch_seen[2]$_cudaswitch_seen[4..]" != '||||'
         __cudaswitch_surroundings
     end

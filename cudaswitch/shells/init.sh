@@ -237,7 +237,7 @@ __cudaswitch_surroundings() {
             ;;
     esac
     # mise sets anew what it has of a tree, or PATH alone, and says nothing of it.
-    case ${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-} in
+    case ${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-} in
         "${_cudaswitch_keepers-}") ;;
         *) __cudaswitch_keepers ;;
     esac
@@ -267,7 +267,7 @@ __cudaswitch_look() {
     _csw_before=${_CUDASWITCH_ON-} _csw_moved=1 _csw_brought='' _cudaswitch_news=begun
     # Usually a folder is all that is another.
     case ${_cudaswitch_gpus+x}\|${CONDA_PREFIX-}${VIRTUAL_ENV-}${CUDASWITCH_VERSION-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}\
-${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}\|${_cudaswitch_keepers-}\|${_cudaswitch_seen-} in
+${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}\|${_cudaswitch_keepers-}\|${_cudaswitch_seen-} in
         "x|||||||/"*"|") _csw_moved='' ;;
         *) __cudaswitch_surroundings ;;
     esac
@@ -347,7 +347,7 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}\|${_c
     _cudaswitch_entered=''
     # It may set the same anew at the next prompt.
     case ${__MISE_DIFF-} in
-        ?*) _cudaswitch_keepers=${DIRENV_DIFF-}\|$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}${NODE_VIRTUAL_ENV-} ;;
+        ?*) _cudaswitch_keepers=${DIRENV_DIFF-}\|$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-} ;;
     esac
     # That is for the prompt to tell: this and the hooks run in scripts and subshells as well.
     case ${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} in

@@ -43,7 +43,7 @@ function __cudaswitch_keepers
     if not string match --quiet -- "$DIRENV_DIFF|*" "$_cudaswitch_keepers"; or __cudaswitch_lost kept
         set __csw_moved moved
     end
-    set -l now "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV"
+    set -l now "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV$_FLOX_HOOK_DIFF"
     # From tree to tree direnv has taken back what the first had, which we may have found at the `cd`.
     set -l between between
     if contains -- '|' "$_cudaswitch_keepers" "$now"

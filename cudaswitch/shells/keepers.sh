@@ -21,7 +21,7 @@ __cudaswitch_lost() {
 # trees, and nodeenv. What they bring back has in it what was applied whenever that happened.
 __cudaswitch_keepers() {
     \local _csw_now _csw_want _csw_kept
-    _csw_now=${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}
+    _csw_now=${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}
     case ${_cudaswitch_keepers-} in
         \|) ;;
         *)

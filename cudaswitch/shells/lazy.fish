@@ -25,7 +25,7 @@ function __cudaswitch_look
     if test "$asked$_CUDASWITCH_GONE" = ' '; and not test -f $_cudaswitch_root/global
         and not __cudaswitch_file
         set -g _cudaswitch_seen '' '' "$PWD" ''
-        set -g _cudaswitch_keepers "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV"
+        set -g _cudaswitch_keepers "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV$_FLOX_HOOK_DIFF"
         return 0
     end
     __cudaswitch_load; and __cudaswitch_look

@@ -1,6 +1,6 @@
 # fish itself gives back the status after an event.
 function __cudaswitch_prompt --on-event fish_prompt
-    if test "$CONDA_PREFIX $VIRTUAL_ENV $PWD $CUDASWITCH_VERSION$_CUDASWITCH_GONE|$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV" \
+    if test "$CONDA_PREFIX $VIRTUAL_ENV $PWD $CUDASWITCH_VERSION$_CUDASWITCH_GONE|$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV$_FLOX_HOOK_DIFF" \
             != "$_cudaswitch_seen|$_cudaswitch_keepers"
         # Ctrl-C has ended a question of a `cd`, for a prompt to leave by. The next one asks again.
         if test "$_cudaswitch_news" = asking
