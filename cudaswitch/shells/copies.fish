@@ -62,7 +62,12 @@ function __cudaswitch_copies
         end
         if test -z "$__csw" -a -n "$$name"
             # A script that keeps only what is set takes it for a sign that it was.
-            set -e $name
+            if set -q _CUDASWITCH_WAS_$argv[1]
+                    or test $argv[1] = LD_LIBRARY_PATH -a "$_CUDASWITCH_LD" != unset
+                set $name ''
+            else
+                set -e $name
+            end
         else if test "$__csw" != "$$name"
             set $name $__csw
         end

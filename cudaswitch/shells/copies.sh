@@ -71,9 +71,17 @@ __cudaswitch_copies() {
             # put that option aside here.)
             *u*) \eval "$_csw_name=" ;;
             # A script that keeps only what is set takes it for a sign that it was.
-            *) \unset "$_csw_name" ;;
+            *) if __cudaswitch_was_set "$1"; then \eval "$_csw_name="; else \unset "$_csw_name"; fi ;;
         esac
     done
+}
+
+# Was the variable $1 set before us, as far as its bookkeeping is there still?
+__cudaswitch_was_set() {
+    case $1 in
+        LD_LIBRARY_PATH) [ "${_CUDASWITCH_LD-}" != unset ] ;;
+        *) \eval "[ -n \"\${_CUDASWITCH_WAS_$1+x}\" ]" ;;
+    esac
 }
 
 # _csw_names = the variables that are named after one of ours: scripts of environments keep in

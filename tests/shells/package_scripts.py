@@ -99,3 +99,21 @@ FISH_SCRIPTS = {
     **{"k": {"env_vars": KEEPING_IN_FISH}, "m": {"env_vars": KEEPING_IN_FISH}},
     **{"p": {"path": KEEPING_PATH_IN_FISH}},
 }
+
+KEEPS_WHAT_IS_SET = {
+    "sh": tuple(
+        f'for name in CUDA_HOME LD_LIBRARY_PATH; do\neval "{each}"\nunset $gone$name\ndone'
+        for each in (
+            r"gone=NO_; export \${$name+OLD_$name=\"\$$name\"} $name=\"\$CONDA_PREFIX\"",
+            r"gone=OLD_; unset $name; export HOME \${OLD_$name+$name=\"\$OLD_$name\"}",
+        )
+    ),
+    "fish": tuple(
+        f"for name in CUDA_HOME LD_LIBRARY_PATH; set -l old OLD_$name\n{each}\nend"
+        for each in (
+            "set -q $name; and set -gx $old $$name; set -gx $name $CONDA_PREFIX",
+            "set -e $name; set -q $old; and set -gx $name $$old; set -e $old",
+        )
+    ),
+}
+"""Scripts that keep a variable only where it is set, as conda-forge's do."""

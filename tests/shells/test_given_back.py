@@ -20,6 +20,7 @@ from shells.conda import (
 from shells.conftest import make_person
 from shells.driver import BASH, DASH, FISH, NU, SHELLS, TCSH, XONSH, ZSH, Shell, run_shell
 from shells.kits import Person, foreign
+from shells.package_scripts import KEEPS_WHAT_IS_SET
 from shells.pinned import Session
 from tools import console_script
 
@@ -39,22 +40,6 @@ PREPENDS = {
     ),
 }
 """The two scripts of an environment that takes its own folder out again, and what is empty."""
-
-KEEPS_WHAT_IS_SET = {
-    "sh": (
-        'if [ -n "${CUDA_HOME+x}" ]; then export CUDA_HOME_BACKUP="$CUDA_HOME"; fi\n'
-        'export CUDA_HOME="$CONDA_PREFIX"',
-        'unset CUDA_HOME\nif [ -n "${CUDA_HOME_BACKUP+x}" ]; then\n'
-        'export CUDA_HOME="$CUDA_HOME_BACKUP"; unset CUDA_HOME_BACKUP\nfi',
-    ),
-    "fish": (
-        "set -q CUDA_HOME; and set -gx CUDA_HOME_BACKUP $CUDA_HOME\n"
-        "set -gx CUDA_HOME $CONDA_PREFIX",
-        "set -e CUDA_HOME\nset -q CUDA_HOME_BACKUP\n"
-        "and set -gx CUDA_HOME $CUDA_HOME_BACKUP\nset -e CUDA_HOME_BACKUP",
-    ),
-}
-"""Scripts that keep a variable only where it is set, as conda-forge's do."""
 
 
 def with_scripts(prefix: Path, scripts: dict[str, tuple[str, str]]) -> None:
@@ -97,19 +82,20 @@ def test_a_list_that_was_unset_is_so_after_scripts_of_an_environment(
     assert "LD_LIBRARY_PATH" not in result.snaps["5"]
 
 
+@pytest.mark.parametrize("had", [None, ""], ids=["unset", "empty"])
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
 @told_apart
-def test_what_a_script_keeps_where_it_is_set_is_unset_again(
-    shell: Shell, conda: Conda, person: Person, tmp_path: Path
+def test_what_a_script_keeps_where_it_is_set_is_as_it_was(
+    shell: Shell, conda: Conda, had: str | None, person: Person, tmp_path: Path
 ) -> None:
     with_scripts(conda_prefix(tmp_path / "a"), KEEPS_WHAT_IS_SET)
     session = Session(person, tmp_path, shell, conda)
-    steps = ["cudaswitch use 10.1", *session.steps("a")]
-    steps += ["cudaswitch use 11.8", *session.steps("out"), "cudaswitch off"]
+    steps = ["cudaswitch use 10.1", *session.steps("a"), "cudaswitch use 11.8"]
+    steps += [*session.steps("out"), "cudaswitch off"]
     steps = [f"{step}\n{shell.prompt}" for step in steps]
-    result = session.play(*steps, load=True, CUDA_HOME=None)
+    result = session.play(*steps, load=True, CUDA_HOME=had, LD_LIBRARY_PATH=had)
     assert result.snaps["4"]["CUDA_HOME"] == str(person.kits[1].home)
-    assert "CUDA_HOME" not in result.snaps["6"]
+    assert [result.snaps["6"].get(name) for name in ("CUDA_HOME", "LD_LIBRARY_PATH")] == [had, had]
 
 
 @pytest.fixture(scope="module")
