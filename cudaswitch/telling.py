@@ -192,7 +192,9 @@ def _load() -> str:
         from cudaswitch.ready import loading  # noqa: PLC0415  # the same
 
         return f"open a new {row.name}, or run in this one: {loading(row)}"
-    return "cudaswitch init --install"
+    # Without a name it is the shell in $SHELL that gets it, which may be another.
+    named = f" {row.name}" if row.init else ""
+    return f"cudaswitch init --install{named}"
 
 
 def which(name: str, consumer: str | None = None, as_json: bool = False) -> None:

@@ -271,7 +271,7 @@ def test_current(lent: Home, tmp_path: Path) -> None:
         f"{FULL} (asked for by ./.cuda-version:2)", str(kit(lent)),
     ]  # fmt: skip
     assert human.stderr.startswith("cudaswitch: this shell has no toolkit\n")
-    assert human.stderr.endswith("hint: cudaswitch init --install\n")
+    assert human.stderr.endswith("hint: cudaswitch init --install bash\n")
     prefix = conda_prefix(tmp_path / "env")
     succeeded(lent.run("pin", "10.1", "-p", prefix))
     human = lent.run("current", CONDA_PREFIX=str(prefix))

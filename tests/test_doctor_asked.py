@@ -261,7 +261,7 @@ def test_hooks_whose_toolkit_is_gone_are_no_help(patient: Patient, tmp_path: Pat
     if os.geteuid() == 0:  # nobody else can give it away
         os.chown(prefix, 12345, 12345)
         said = patient.home.run("current", **patient.env).stderr
-        assert said.endswith("hint: cudaswitch init --install\n")
+        assert said.endswith("hint: cudaswitch init --install bash\n")
         os.chown(prefix, 0, 0)
     succeeded(patient.home.run("pin", "12.4", **patient.env))
     said = patient.home.run("current", **patient.env).stderr

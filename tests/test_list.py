@@ -141,7 +141,7 @@ def test_what_list_calls_active_current_does_too(stocked: Home, tmp_path: Path) 
     (tmp_path / ".cuda-version").write_text("10.1\n")
     assert told("exec", "system", "--", "env", "-u", "_CUDASWITCH_U") == (
         [],
-        ["cudaswitch: this shell has no toolkit", "hint: cudaswitch init --install"],
+        ["cudaswitch: this shell has no toolkit", "hint: cudaswitch init --install bash"],
     )
     assert told("exec", FULL, "--", "env", "-u", "_CUDASWITCH_U") == ([FULL], [])
     (tmp_path / ".cuda-version").write_text("10.1\ncudnn none\n")
@@ -149,7 +149,7 @@ def test_what_list_calls_active_current_does_too(stocked: Home, tmp_path: Path) 
         [FULL],
         [
             f"cudaswitch: this shell has {kit(stocked)}",
-            "hint: cudaswitch init --install",
+            "hint: cudaswitch init --install bash",
         ],
     )
     gone = f"_CUDASWITCH_U={tmp_path}/gone"

@@ -378,7 +378,7 @@ def test_a_file_that_ends_before_the_line_is_told_of(home: Home, text: str, line
 
 @pytest.mark.parametrize("shell", FILES)
 def test_what_is_told_then_is_of_use_in_the_shell_that_asks(stocked: Home, shell: str) -> None:
-    """Once the line is there `init --install` is no help any more."""
+    """It is for that shell, whatever $SHELL says; once the line is there, it is no help any more."""
     (stocked.path / ".cuda-version").write_text("10.1\n")
     path = f"{console_script().parent}:{stocked.env['PATH']}"
     env = stocked.env | {"SHELL": "/bin/strange", "PATH": path}
@@ -391,7 +391,7 @@ def test_what_is_told_then_is_of_use_in_the_shell_that_asks(stocked: Home, shell
         )
         return done.stderr.splitlines()[-1]
 
-    assert told() == "hint: cudaswitch init --install"
+    assert told() == f"hint: cudaswitch init --install {shell}"
     assert install(stocked, shell).splitlines()[-1 if shell != "bash" else -3].endswith(row.load)
     assert told() == f"hint: open a new {shell}, or run in this one: {row.load}"
 

@@ -41,7 +41,7 @@ def test_the_toolkit_that_a_file_asks_for_is_the_one_to_have(asking: Home) -> No
     (asking.path / ".cuda-version").write_text("11.8\n")
     message, hint = told(asking)
     assert message.endswith("has no toolkit: CUDA 11.8 (asked for by ./.cuda-version:1) has it")
-    assert hint == advice(asking) == "cudaswitch init --install"
+    assert hint == advice(asking) == "cudaswitch init --install bash"
 
 
 @pytest.mark.parametrize("who", ["CUDASWITCH_VERSION", "pin", "global", "use"])
@@ -109,7 +109,7 @@ def test_of_a_library_the_one_that_is_asked_for_is_named_too(asking: Home) -> No
     for kit in ("cuda-11.8", "cuda-12.4"):
         echoing(asking.path.parent / kit / "lib64/libours.so.1")
     _, hint = told(asking, "libours.so.1", CUDASWITCH_VERSION="11.8")
-    assert hint == "cudaswitch init --install"
+    assert hint == "cudaswitch init --install bash"
     # There a switch leaves LD_LIBRARY_PATH alone.
     env = asking.path / "env"
     (env / "conda-meta").mkdir(parents=True)
