@@ -130,9 +130,11 @@ def answer(
     else:
         decision = Decision(_want(find(request), request), request.origin)
     if request.gpus and decision.want.home == "system":
+        from cudaswitch.shells.spelling import setting_here  # noqa: PLC0415  # only hints need it
+
         raise RequestError(
             f"GPUs are chosen together with a toolkit, and `{request.text}` means no toolkit",
-            f"export CUDA_VISIBLE_DEVICES={request.gpus}",
+            setting_here("CUDA_VISIBLE_DEVICES", request.gpus),
         )
     return decision
 

@@ -200,7 +200,13 @@ def way_online() -> str:
     if not found.value:
         return "run the command without --offline"
     is_variable = found.origin == SETTINGS["offline"].variable
-    return f"unset {found.origin}" if is_variable else "cudaswitch config unset offline"
+    return _unset(found.origin) if is_variable else "cudaswitch config unset offline"
+
+
+def _unset(variable: str) -> str:
+    from cudaswitch.shells.spelling import setting_here  # noqa: PLC0415  # only hints need it
+
+    return setting_here(variable, "")
 
 
 def checked(name: str, found: Any, where: str = "", variable: str = "") -> Value:
@@ -211,7 +217,7 @@ def checked(name: str, found: Any, where: str = "", variable: str = "") -> Value
     kind = SETTINGS[name].kind
     if not kind.is_right(found):
         # Without the value, in which there may be a password.
-        hint = f"unset {variable}" if variable else f"cudaswitch config set {name} VALUE"
+        hint = _unset(variable) if variable else f"cudaswitch config set {name} VALUE"
         must = "not be empty" if found in _EMPTY else f"be {kind.what}"
         raise RequestError(f"`{name}`{where} must {must}", hint)
     return tuple(found) if isinstance(found, list) else found

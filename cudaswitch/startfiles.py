@@ -51,7 +51,9 @@ def folders(variables: Mapping[str, str]) -> dict[str, str]:
     """
     base = home_folder(variables)
     if base is None:
-        raise StoreError("your home folder is not known", "export HOME=FOLDER")
+        from cudaswitch.shells.spelling import setting_here  # noqa: PLC0415  # only hints need it
+
+        raise StoreError("your home folder is not known", setting_here("HOME", "FOLDER"))
     return {
         "HOME": base,
         "ZDOTDIR": variables.get("ZDOTDIR") or _zdotdir(base, variables) or base,

@@ -134,7 +134,10 @@ def _same(one: str, other: str) -> bool:
 def _mend(decision: Decision, kit: Toolkit | None) -> str:
     """Name what gives this shell what is asked for."""
     if follows_unexported(os.environ):
-        return "export CUDASWITCH_VERSION"
+        from cudaswitch import shells  # noqa: PLC0415  # where a shell is out of step only
+        from cudaswitch.shells import spelling  # noqa: PLC0415  # the same
+
+        return spelling.exporting(shells.running_row(os.environ), "CUDASWITCH_VERSION")
     want, on = decision.want, applied(os.environ)
     bare, pinned = _bare(), pinned_environment(os.environ)
     # What is of no family reads no hooks.

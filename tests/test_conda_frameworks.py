@@ -6,6 +6,7 @@ import pytest
 
 from cudaswitch.detect.facts import facts_of
 from cudaswitch.resolver import explain, resolve
+from cudaswitch.shells.spelling import setting_here
 from handmade import toolkit
 from made_environments import NEW_DRIVER, ORDERED, SITE, build_info
 from tools import executable
@@ -401,4 +402,4 @@ def test_with_the_nvcc_of_wheels_once_something_leads_to_it(env):
     text = explain(answer)
     assert "to build extensions: its own nvcc, of CUDA 13.0" in text
     assert "nothing leads to it" in text
-    assert answer.hint == f"export CUDA_HOME='{home}'"
+    assert answer.hint == setting_here("CUDA_HOME", str(home))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from cudaswitch.archives.faults import UnsafeError, shown
 from cudaswitch.archives.members import Member
 from cudaswitch.errors import ArchiveError
+from cudaswitch.shells.spelling import setting_here
 
 BYTES_VARIABLE = "CUDASWITCH_MAX_UNPACK_BYTES"
 MEMBERS_VARIABLE = "CUDASWITCH_MAX_MEMBERS"
@@ -36,7 +37,7 @@ def _allowed(variable: str) -> int | None:
         return None
     if not (text.isascii() and text.isdigit()):
         raise ArchiveError(
-            f"`{variable}` is not a number", f"unset {variable}, or set it to a number"
+            f"`{variable}` is not a number", f"{setting_here(variable, '')}, or set it to a number"
         )
     return int(text)
 
@@ -80,6 +81,7 @@ class Budget:
     def _over(self, why: str, variable: str, limit: str) -> UnsafeError:
         if variable not in self.lowered:
             return UnsafeError(f"{why} {limit}")
+        unset = setting_here(variable, "")
         fault = UnsafeError(f"{why} the limit in {variable}")
-        fault.hint = f"if you trust its publisher, unset {variable}; nothing was installed"
+        fault.hint = f"if you trust its publisher, {unset}; nothing was installed"
         return fault

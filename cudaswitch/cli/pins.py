@@ -26,6 +26,7 @@ from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError
 from cudaswitch.named import environment_named
 from cudaswitch.paths import home
 from cudaswitch.regular import why_no_folder
+from cudaswitch.shells.spelling import setting_here
 from cudaswitch.store import dealias
 from cudaswitch.telling import way_out
 from cudaswitch.toolkit import Toolkit
@@ -170,7 +171,7 @@ def _tell_of_stronger(place: Environment | Path, kit: Toolkit | None) -> None:
     elif os.path.basename(asker) == VERSION_FILE:
         hint = f"cudaswitch unpin --dir {shlex.quote(os.path.dirname(asker))}"
     elif asker == "CUDASWITCH_VERSION":
-        hint = f"unset {asker}"
+        hint = setting_here(asker, "")
     talk.say(f"in this shell {asker} takes precedence, and requests {there}")
     if hint:
         talk.hint(hint)

@@ -19,6 +19,7 @@ from cudaswitch.platforms import PLATFORMS, current_platform, system_of
 from cudaswitch.programs import conda_program, is_program
 from cudaswitch.resolver import Carried, Facts, OwnNvcc
 from cudaswitch.resolver.releases import release_of
+from cudaswitch.shells.spelling import setting_here
 from cudaswitch.versions import Version
 
 _NUMBERED_AS_CUDA = ("cuda", "cublas", "nvvm", "compiler", "bindings", "nvrtc", "nvJitLink")
@@ -237,8 +238,9 @@ def _compiler(prefix: Path, carried: list[Carried]) -> OwnNvcc | None:
             continue
         # What stands below the prefix is named so; a base's is named whole.
         record, cuda = prefix / part.source, Version(part.cuda)
-        leads = part.kind == "conda"
-        home = record.parent.parent if leads else record.parent / "nvidia" / f"cu{cuda.major}"
-        if is_program(home / "bin" / "nvcc") and (home == prefix or not leads):
-            return OwnNvcc(cuda.minor, str(home), part.source, leads)
+        by_conda = part.kind == "conda"
+        home = record.parent.parent if by_conda else record.parent / "nvidia" / f"cu{cuda.major}"
+        if is_program(home / "bin" / "nvcc") and (home == prefix or not by_conda):
+            lead = None if by_conda else setting_here("CUDA_HOME", str(home))
+            return OwnNvcc(cuda.minor, str(home), part.source, lead)
     return None

@@ -87,7 +87,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         unanswered=unanswered,
         asking=next(iter(asking), None),
         environment=environment,
-        own_nvcc=compiler.home if compiler and not compiler.leads else None,
+        own_nvcc=compiler.home if compiler and compiler.lead else None,
         strangers=foreign,
         loads=found_by_loader(variables, [*loaded, *filter(None, [runtime])]),
         conf=tuple(folders.loader_configuration()),

@@ -12,11 +12,8 @@ from cudaswitch.decision import options_of
 from cudaswitch.doctor.folders import DATA_DIR
 from cudaswitch.doctor.model import Facts, Folder, Found, Hook, LinesOut, Relist
 from cudaswitch.environments import Environment
-from cudaswitch.shells import TYPED
+from cudaswitch.shells import TYPED, spelling
 from cudaswitch.versions import Request
-
-_PLAIN = re.compile(r"[\w+./:=@-]+", re.ASCII)
-"""What no shell takes for anything but a word."""
 
 _IN_PATTERNS, _IN_TEXTS = re.compile(r"[\\.*[^$,]"), re.compile(r"[\\&,]")
 """What is special to sed, between commas."""
@@ -35,7 +32,7 @@ _ACTIVATE = {
 
 def word(facts: Facts, text: str) -> str:
     """Spell one argument of a command."""
-    return text if _PLAIN.fullmatch(text) else TYPED[facts.shell].quote(text)
+    return spelling.word(TYPED[facts.shell], text)
 
 
 def chain(facts: Facts, *commands: str) -> str:
@@ -45,12 +42,7 @@ def chain(facts: Facts, *commands: str) -> str:
 
 def setting(facts: Facts, name: str, value: str) -> str:
     """Spell a command that sets a variable, or takes it away for an empty value."""
-    row = TYPED[facts.shell]
-    if not value:
-        return row.unset.format(name=name)
-    # What guards a text against aliases and joins its lines is nothing for a person to type.
-    command = row.export.strip("\\;")
-    return command.format(name=name, value=word(facts, value) if row.words else row.quote(value))
+    return spelling.setting(TYPED[facts.shell], name, value)
 
 
 def newest_asked(facts: Facts, otherwise: str) -> str:
@@ -201,6 +193,6 @@ def pip(facts: Facts) -> str:
     if facts.environment is None:
         return "pip"
     python = f"{facts.environment.prefix}/bin/python"
-    if not _PLAIN.fullmatch(python):
+    if not spelling.is_plain(python):
         python = TYPED[facts.shell].call.format(program=word(facts, python))
     return f"{python} -m pip"

@@ -30,7 +30,7 @@ from cudaswitch.doctor.spelling import (
     use_command,
     word,
 )
-from cudaswitch.shells import TYPED
+from cudaswitch.shells import TYPED, spelling
 
 CUDA_VARIABLES = (
     *("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_DIR", "CUDAToolkit_ROOT", "CUDACXX"),
@@ -146,7 +146,7 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
     has = f"`{facts.applied}`" if facts.applied else "none"
     evidence = f"{origin} asks for `{home}`, this shell has {has}"
     if follows_unexported(facts.variables):
-        yield Found(evidence, "export CUDASWITCH_VERSION")
+        yield Found(evidence, spelling.exporting(TYPED[facts.shell], "CUDASWITCH_VERSION"))
         return
     row, mine, environment = TYPED[facts.shell], facts.integration, facts.environment
     # What is of no family reads no hooks.

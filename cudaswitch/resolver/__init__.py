@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 
 from cudaswitch.compat.compilers import Bounds, host_compilers
@@ -226,7 +225,7 @@ def _own_compiler(draft: Draft, wanted: Wanted) -> None:
     own = draft.facts.compiler
     if own is None or not fits(wanted, Version(own.cuda), draft.facts):
         return
-    if not own.leads:
+    if own.lead:
         # A toolkit is found; this is what there is without one.
         draft.compiler = None if draft.toolkit else own
         text = f"an nvcc of CUDA {own.cuda} is in `{own.home}`, and nothing leads to it"
@@ -298,8 +297,7 @@ def next_step(draft: Draft) -> None:
         draft.hint = draft.lacks[0][1].mend
     elif draft.compiler:
         # Of conda's nothing is left to do.
-        led = draft.compiler.leads
-        draft.hint = None if led else f"export CUDA_HOME={shlex.quote(draft.compiler.home)}"
+        draft.hint = draft.compiler.lead
     elif draft.toolkit and draft.left_alone and (owners := _labels(draft, own=True)):
         draft.hint = (
             f"give {_labels(draft, own=False)} an environment of its own, or take"

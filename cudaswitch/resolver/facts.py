@@ -72,14 +72,14 @@ class Carried(NamedTuple):
 class OwnNvcc(NamedTuple):
     """An nvcc that the environment brings, of the release `cuda`, with its toolkit in `home`.
 
-    One that `leads` is found once the environment is active, as conda's is; nothing leads to
-    that of wheels.
+    conda's is found once the environment is active; nothing leads to that of wheels but `lead`, a
+    command.
     """
 
     cuda: str
     home: str
     source: str
-    leads: bool
+    lead: str | None
 
 
 class Facts(NamedTuple):

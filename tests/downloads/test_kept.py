@@ -14,6 +14,7 @@ from cudaswitch import settings
 from cudaswitch.download.cache import Record, read_record, write_record
 from cudaswitch.download.fetching import fetch
 from cudaswitch.errors import SourceError, StoreError
+from cudaswitch.shells.spelling import setting_here
 from downloads.served import CONTENT, HASH, whole_files
 from http_modes import random_bytes
 from http_server import Server
@@ -76,7 +77,7 @@ def test_the_way_online_is_where_offline_was_said(
     (tmp_path / "config.toml").write_text("offline = true\n")
     assert hint() == "cudaswitch config unset offline"
     monkeypatch.setenv("CUDASWITCH_OFFLINE", "1")
-    assert hint() == "unset CUDASWITCH_OFFLINE"
+    assert hint() == setting_here("CUDASWITCH_OFFLINE", "")
     settings.forget()
 
 

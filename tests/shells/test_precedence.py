@@ -38,11 +38,15 @@ integrated = pytest.mark.parametrize("shell", INTEGRATED, ids=str)
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 def test_a_variable_that_is_not_exported(shell: Shell, person: Person) -> None:
     """The shell goes by it and no command sees it: `current` says how they come to."""
-    said = "set -g CUDASWITCH_VERSION 11.8" if shell is FISH else "CUDASWITCH_VERSION=11.8"
-    steps = [f"{said}\n{shell.prompt}", "cudaswitch current", "export CUDASWITCH_VERSION"]
+    said, hint = (
+        ("set -g CUDASWITCH_VERSION 11.8", "set -gx CUDASWITCH_VERSION $CUDASWITCH_VERSION")
+        if shell is FISH
+        else ("CUDASWITCH_VERSION=11.8", "export CUDASWITCH_VERSION=$CUDASWITCH_VERSION")
+    )
+    steps = [f"{said}\n{shell.prompt}", "cudaswitch current", hint]
     result = person.play(shell, *steps, "cudaswitch current")
     assert homes(person, result) == "-2222"
-    assert result.stderr.splitlines()[-1] == "hint: export CUDASWITCH_VERSION"
+    assert result.stderr.splitlines()[-1] == f"hint: {hint}"
     asked = f"{person.kits[1].version} (asked for by CUDASWITCH_VERSION)"
     assert result.stdout.splitlines() == ["none", asked, str(person.kits[1].home)]
 
