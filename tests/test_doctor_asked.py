@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import builders
 from checks import refused, succeeded
 from doctoring import Patient
 from shells.conda import conda_prefix
@@ -203,6 +204,24 @@ def test_a_toolkit_that_is_gone_names_its_pins(patient: Patient, tmp_path: Path)
     # Another answers the same request.
     patient.adopt("12.4.99")
     assert "--global" not in found(patient)["CS062"]["evidence"]
+
+
+@pytest.mark.parametrize("order", [["CS075", "CS062"], ["CS062", "CS075"]], ids=str)
+def test_a_toolkit_that_is_gone_is_installed_again(patient: Patient, order: list[str]) -> None:
+    """Its name is taken as long as it is adopted, and neither command undoes the other."""
+    kit, env = patient.adopt("10.1.243"), patient.virtualenv()
+    patient.run("pin", "10.1", "-p", env.prefix)
+    shutil.rmtree(kit)
+    packages = [builders.cudatoolkit_10_1(patient.work / "packages")]
+    patient.env["CUDASWITCH_CHANNELS"] = str(
+        builders.local_channel(patient.work / "channel", packages)
+    )
+    rows = found(patient)
+    assert list(rows) == ["CS075", "CS062"]
+    for code in order:
+        for command in rows[code]["fix"].split(" && "):
+            patient.run(*shlex.split(command)[1:])
+    assert found(patient) == {}
 
 
 def test_a_store_that_everybody_may_write(patient: Patient) -> None:

@@ -19,6 +19,7 @@ from cudaswitch.doctor.spelling import (
     install_command,
     newest_asked,
     put_first,
+    replacing,
     setting,
     use_command,
     without,
@@ -230,7 +231,10 @@ def _lost(facts: Facts) -> Iterator[Found]:
     for name, pins in facts.lost.items():
         pinned = f"; pinned by {', '.join(pins)}" if pins else ""
         evidence = f"`{name}` was adopted, and its folder is gone{pinned}"
-        yield Found(evidence, f"cudaswitch remove {'--force ' if pins else ''}{name}")
+        # What a pin has installed in its place is not to be removed by this.
+        again = (replacing(facts, hook, [name]) for hook in facts.hooks)
+        remove = f"cudaswitch remove {'--force ' if pins else ''}{name}"
+        yield Found(evidence, next(filter(None, again), remove))
 
 
 def _away(facts: Facts) -> Iterator[Found]:

@@ -14,12 +14,13 @@ from cudaswitch.doctor.spelling import (
     chain,
     newest_asked,
     pin_command,
+    replacing,
+    same_release,
     use_command,
     what_to_install,
     word,
 )
 from cudaswitch.errors import printable
-from cudaswitch.versions import Request
 
 _COMMAND = re.compile(
     r"(?:cudaswitch (?:install|remove|verify) [^;]+|chmod u\+r .+)$|chmod o-w .+(?=, or )"
@@ -85,11 +86,13 @@ def _refused(facts: Facts) -> Iterator[Found]:
         if not hook.refused:
             continue
         fix = pin_command(facts, hook)
-        near = _same_release(facts, hook.request) if hook.request else None
+        near = same_release(facts, hook.request) if hook.request else None
         if hook.request and near:
             fix = pin_command(facts, hook._replace(request=hook.request._replace(text=near)))
         elif lost := _LOST_ALIAS.match(hook.refused):
             fix = _named_again(facts, hook, lost[1])
+        elif again := replacing(facts, hook, facts.lost):
+            fix = again
         elif hook.request:
             install = f"cudaswitch install {what_to_install(facts, hook.request)}"
             fix = chain(facts, install, fix)
@@ -136,17 +139,6 @@ def _asked_otherwise(facts: Facts, message: str, hint: str) -> str:
         return aside(facts, place)
     line = re.search(rf"{re.escape(printable(place))}:([0-9]+)", message)
     return by_hand(facts, place, int(line[1]) if line else 1)
-
-
-def _same_release(facts: Facts, request: Request) -> str | None:
-    """Name the newest installed toolkit of the release X.Y that was asked for: no other CUDA."""
-    wanted = request.prefix
-    fits = [
-        str(kit.version)
-        for kit in facts.installed
-        if wanted and kit.version.minor == wanted.minor and request.accepts_cudnn(kit.cudnn)
-    ]
-    return fits[-1] if fits else None
 
 
 RULES = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from cudaswitch import ready
@@ -186,6 +186,31 @@ def pin_command(facts: Facts, hook: Hook) -> str:
         return f"cudaswitch unpin -p {prefix}"
     options = options_of(hook.request, partial(word, facts))
     return f"cudaswitch pin {what_to_install(facts, hook.request)}{options} -p {prefix}"
+
+
+def same_release(facts: Facts, request: Request) -> str | None:
+    """Name the newest installed toolkit of the release X.Y that was asked for: no other CUDA."""
+    wanted = request.prefix
+    fits = [
+        str(kit.version)
+        for kit in facts.installed
+        if wanted and kit.version.minor == wanted.minor and request.accepts_cudnn(kit.cudnn)
+    ]
+    return fits[-1] if fits else None
+
+
+def replacing(facts: Facts, hook: Hook, lost: Iterable[str]) -> str | None:
+    """Spell what installs a toolkit again that is gone, for a pin that no other answers.
+
+    `lost` are the names of such; until then they are taken.
+    """
+    asked = hook.request
+    if not hook.refused or asked is None or same_release(facts, asked):
+        return None
+    if not any(hook.environment.prefix in facts.lost[name] for name in lost):
+        return None
+    install = f"cudaswitch install --force {what_to_install(facts, asked)}"
+    return chain(facts, install, pin_command(facts, hook))
 
 
 def pip(facts: Facts) -> str:
