@@ -236,11 +236,11 @@ def spelling_hint(text: str) -> str | None:
     if meant := _OTHER_WORDS.get(rest):
         return f"write it as {meant}"
     if cudnn := re.fullmatch(r"cudnn[-_= ]*([0-9.]*)", rest):
-        return f"give cuDNN together with a toolkit: VERSION --cudnn {cudnn[1] or 'VERSION'}"
+        return f"give cuDNN together with a toolkit: VERSION+cudnn{cudnn[1] or 'VERSION'}"
     for word in ("cudatoolkit", "cuda", "cu", "v"):
         rest = rest.removeprefix(word).lstrip()
     rest = re.sub("(?<=[0-9]) +(?=[0-9])", "_", rest).replace(" ", "")
-    if several := _several(rest):
+    if several := _several(rest, text):
         return several
     rest = rest.lstrip("-_=").removeprefix("v").removesuffix(".x").removesuffix(".*").rstrip(".")
     # Two numbers make no third: releases have one digit behind their first dot.
@@ -253,7 +253,7 @@ def spelling_hint(text: str) -> str | None:
     return f"write it as {quote_request(rest)}" if known and rest != text else None
 
 
-def _several(text: str) -> str | None:
+def _several(text: str, typed: str) -> str | None:
     """Return the hint for a range or a list of versions in the signs of others, None for neither.
 
     What is joined has a dot, or is a release from 10 on: `12-4` is one version, `12-13` is not.
@@ -270,9 +270,8 @@ def _several(text: str) -> str | None:
     if text.count("-") == 1 and len(names) == 2:
         low, high = sorted(map(Version, names))
         return f"write it as '>={low},<={high}'"
-    return (
-        f"name one of them, or, where several are allowed, one after the other: {' '.join(names)}"
-    )
+    apart = f", or, where several are allowed, one after the other: {' '.join(names)}"
+    return "name one of them" + apart * (typed.split() != names)
 
 
 def _check(key: str, value: str | None, where: str) -> None:

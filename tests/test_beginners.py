@@ -25,7 +25,11 @@ from stock import BARE
         (["install", "12.4."], "is not a CUDA", "write it as 12.4"),
         (["install", "newest"], "no alias `newest`", "write it as latest"),
         (["install", "cuda.lock"], "is not a CUDA", "cudaswitch sync --lock cuda.lock"),
-        (["install", "cudnn8"], "no alias `cudnn8`", "VERSION --cudnn 8"),
+        (["install", "cudnn8"], "no alias `cudnn8`", "VERSION+cudnn8"),
+        (["alias", "thesis", "cudnn7.6"], "`cudnn7.6` is not a CUDA", "VERSION+cudnn7.6"),
+        (["search", "cudnn9.1"], "`cudnn9.1` is not a", "cudaswitch search cudnn 9.1"),
+        (["search", "cudnn9"], "no alias `cudnn9`", "cudaswitch search cudnn 9"),
+        (["search", "cudnn-v"], "no alias `cudnn-v`", "to create it"),
         (
             ["install", "cudnn"],
             "give cuDNN together with a CUDA version",

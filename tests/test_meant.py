@@ -42,11 +42,13 @@ def test_a_range_as_others_write_it(home: Home, command: str, text: str) -> None
 )
 def test_several_versions_make_no_other_one(home: Home, text: str) -> None:
     names = text.replace(",", " ").replace("_", " ").split()
-    hint = (
-        f"name one of them, or, where several are allowed, one after the other: {' '.join(names)}"
-    )
+    # What was typed is no way out.
+    several = f", or, where several are allowed, one after the other: {' '.join(names)}"
+    hint = "name one of them" + several * (text.split() != names)
     for command in ("install", "pin"):
-        refused(home.run(command, text), f"`{text}` is not a CUDA version", hint=hint)
+        done = home.run(command, text)
+        refused(done, f"`{text}` is not a CUDA version", hint=hint)
+        assert done.stderr.endswith("name one of them\n") is (text.split() == names)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from cudaswitch.versions import Version, parse_request
 TITLES = ("source", "what", "version", "CUDA", "nvcc", "size", "driver")
 _ANSWERS = {True: "yes", False: "no", None: "-"}
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*", re.ASCII)
+_CUDNN = re.compile(rf"cudnn[-_]?({_NUMBER.pattern})", re.ASCII)
 _DRIVER = {True: "runs it", False: "too old", None: "-"}
 
 
@@ -49,9 +50,9 @@ def search(
 ) -> None:
     """Show which toolkits and cuDNN versions each source offers, newest first.
 
-    REQUEST is a version or range of CUDA (12.4, '>=11.2,<12', 12.4+cudnn9), `latest` for the newest
-    of each source, or `cudnn` with or without a version; the default is everything. A source
-    that cannot be reached is reported, and the others are still shown.
+    REQUEST is a version or range of CUDA (12.4, '>=11.2,<12', 12.4+cudnn9), an alias, `latest` for
+    the newest of each source, or `cuda` or `cudnn` with or without a version; the default is
+    everything. A source that cannot be reached is reported, and the others are still shown.
     """
     sought = _sought(" ".join(request))
     if channels and source is None:
@@ -103,7 +104,12 @@ def _sought(text: str) -> Sought:
         if not version.strip():
             return Sought(("cuda",))
         text = version
-    request = dealias(parse_request(text))
+    try:
+        request = dealias(parse_request(text))
+    except CudaswitchError as error:
+        if cudnn := _CUDNN.fullmatch(text):
+            error.hint = f"cudaswitch search cudnn {cudnn[1]}"
+        raise
     if request.text in ("auto", "system"):
         raise RequestError(f"`{request.text}` cannot be searched for", "name a version or range")
     if request.wanted_cudnn is None:
