@@ -89,6 +89,11 @@ _cudaswitch_requests() {
     _cudaswitch_add latest auto system
 }
 
+_cudaswitch_usable() {
+    _cudaswitch_requests
+    _cudaswitch_add -
+}
+
 # What an alias may stand for; one that is to go stands by itself.
 _cudaswitch_meanings() {
     if [[ " ${COMP_WORDS[*]} " != *' --delete '* ]]; then _cudaswitch_requests; fi
@@ -109,7 +114,26 @@ _cudaswitch_cudnns() {
 
 _cudaswitch_searchable() {
     _cudaswitch_add cuda cudnn
+    _cudaswitch_offered
+}
+
+# The version behind `search cuda`; which ones of cuDNN there are is not known here.
+_cudaswitch_sought() {
+    if [[ " ${COMP_WORDS[*]} " == *' cuda '* ]]; then _cudaswitch_offered; fi
+}
+
+_cudaswitch_values() {
+    case " ${COMP_WORDS[*]} " in
+        *' libraries '*) _cudaswitch_add auto always never ;;
+        *' offline '*) _cudaswitch_add true false ;;
+    esac
+}
+
+# What names a toolkit that the sources have.
+_cudaswitch_offered() {
+    _cudaswitch_add latest
     _cudaswitch_releases
+    _cudaswitch_aliases
 }
 
 _cudaswitch_releases() {
@@ -119,9 +143,8 @@ _cudaswitch_releases() {
 }
 
 _cudaswitch_installable() {
-    _cudaswitch_add latest auto
-    _cudaswitch_releases
-    _cudaswitch_aliases
+    _cudaswitch_add auto
+    _cudaswitch_offered
     _cudaswitch_files_too
 }
 
@@ -286,7 +309,8 @@ _cudaswitch_argument() {
             ;;
         install:*) _cudaswitch_installable ;;
         adopt:1) _cudaswitch_folders ;;
-        search:*) _cudaswitch_searchable ;;
+        search:1) _cudaswitch_searchable ;;
+        search:2) _cudaswitch_sought ;;
         remove:*) _cudaswitch_toolkits ;;
         verify:*) _cudaswitch_toolkits ;;
         lock:*) _cudaswitch_installable ;;
@@ -295,7 +319,7 @@ _cudaswitch_argument() {
         mirror:*) _cudaswitch_installable ;;
         alias:1) _cudaswitch_aliases ;;
         alias:2) _cudaswitch_meanings ;;
-        use:1) _cudaswitch_requests ;;
+        use:1) _cudaswitch_usable ;;
         pin:1) _cudaswitch_requests ;;
         which:1) _cudaswitch_tools ;;
         check:1) _cudaswitch_requests ;;
@@ -309,7 +333,7 @@ _cudaswitch_argument() {
         config:1) _cudaswitch_add get list set unset ;;
         config\ get:1) _cudaswitch_add libraries stores cache offline jobs timeout wait channels mirrors.conda mirrors.nvidia mirrors.pypi ;;
         config\ set:1) _cudaswitch_add libraries stores cache offline jobs timeout wait channels mirrors.conda mirrors.nvidia mirrors.pypi ;;
-        config\ set:*) : ;;
+        config\ set:2) _cudaswitch_values ;;
         config\ unset:1) _cudaswitch_add libraries stores cache offline jobs timeout wait channels mirrors.conda mirrors.nvidia mirrors.pypi ;;
     esac
 }

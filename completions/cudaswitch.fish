@@ -46,6 +46,11 @@ function __cudaswitch_complete_requests
         auto 'what the active environment needs' system none
 end
 
+function __cudaswitch_complete_usable
+    __cudaswitch_complete_requests
+    printf '%s\t%s\n' - 'the one before'
+end
+
 # What an alias may stand for; one that is to go stands by itself.
 function __cudaswitch_complete_meanings
     contains -- --delete (commandline -opc)
@@ -59,7 +64,28 @@ end
 
 function __cudaswitch_complete_searchable
     printf '%s\n' cuda cudnn
+    __cudaswitch_complete_offered
+end
+
+# The version behind `search cuda`; which ones of cuDNN there are is not known here.
+function __cudaswitch_complete_sought
+    contains -- cuda (commandline -opc)
+    and __cudaswitch_complete_offered
+end
+
+function __cudaswitch_complete_values
+    set -l words (commandline -opc)
+    contains -- libraries $words
+    and printf '%s\n' auto always never
+    contains -- offline $words
+    and printf '%s\n' true false
+end
+
+# What names a toolkit that the sources have.
+function __cudaswitch_complete_offered
+    printf '%s\t%s\n' latest 'the newest available'
     __cudaswitch_complete_releases
+    __cudaswitch_complete_aliases
 end
 
 function __cudaswitch_complete_releases
@@ -67,9 +93,8 @@ function __cudaswitch_complete_releases
 end
 
 function __cudaswitch_complete_installable
-    printf '%s\t%s\n' latest 'the newest available' auto 'what the active environment needs'
-    __cudaswitch_complete_releases
-    __cudaswitch_complete_aliases
+    printf '%s\t%s\n' auto 'what the active environment needs'
+    __cudaswitch_complete_offered
     __cudaswitch_complete_files
 end
 
@@ -459,8 +484,10 @@ function __cudaswitch_complete_argument
             __cudaswitch_complete_installable
         case 'adopt:1'
             __cudaswitch_complete_folders
-        case 'search:*'
+        case 'search:1'
             __cudaswitch_complete_searchable
+        case 'search:2'
+            __cudaswitch_complete_sought
         case 'remove:*'
             __cudaswitch_complete_toolkits
         case 'verify:*'
@@ -478,7 +505,7 @@ function __cudaswitch_complete_argument
         case 'alias:2'
             __cudaswitch_complete_meanings
         case 'use:1'
-            __cudaswitch_complete_requests
+            __cudaswitch_complete_usable
         case 'pin:1'
             __cudaswitch_complete_requests
         case 'which:1'
@@ -511,7 +538,8 @@ function __cudaswitch_complete_argument
             printf '%s\n' libraries stores cache offline jobs timeout wait channels mirrors.conda mirrors.nvidia mirrors.pypi
         case 'config set:1'
             printf '%s\n' libraries stores cache offline jobs timeout wait channels mirrors.conda mirrors.nvidia mirrors.pypi
-        case 'config set:*'
+        case 'config set:2'
+            __cudaswitch_complete_values
         case 'config unset:1'
             printf '%s\n' libraries stores cache offline jobs timeout wait channels mirrors.conda mirrors.nvidia mirrors.pypi
     end

@@ -15,61 +15,13 @@ from pathlib import Path
 import click
 
 from cudaswitch.cli import COMMANDS, cli
-from cudaswitch.compat.redist import known_releases
-from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.completion import SCRIPTS
-from cudaswitch.settings import SETTINGS
-from cudaswitch.shells import ROWS, SHELLS, quote_fish, quote_posix
-from cudaswitch.sources.channels import CHANNELS
-from cudaswitch.sources.choosing import NVIDIAS_FIRST
-from cudaswitch.sources.components import FULL, SETS
+from cudaswitch.shells import quote_fish, quote_posix
 from help_texts import help_texts
+from kinds import FUNCTIONS, KINDS, ROW, available
 
 HERE = Path(__file__).parent
 HELP = HERE.parent / "cudaswitch" / "helptexts"
-
-FREE = ""
-"""The kind of a value that only the person knows."""
-
-KINDS = {
-    "alias.name": "aliases",
-    "alias.request": "meanings",
-    "cc": FREE,
-    "channels": " ".join(CHANNELS),
-    "components": " ".join((*SETS, FULL)),
-    **{f"config {each}.name": " ".join(SETTINGS) for each in ("get", "set", "unset")},
-    "consumer": "consumers",
-    "cudnn": "cudnns",
-    "directory": "folders",
-    "driver": FREE,
-    "folder": "folders",
-    "env.shell": " ".join(ROWS),
-    "gcc": FREE,
-    "gpus": FREE,
-    "lock_file": "files",
-    "init.shell": " ".join(row.name for row in SHELLS.values() if row.init),
-    "mirror": FREE,
-    "name": "environments",
-    "path": "folders",
-    "prefix": "folders",
-    "request": "requests",
-    "search.request": "searchable",
-    "sha256": FREE,
-    "target": "files",
-    "toolkits": "toolkits",
-    "values": FREE,
-    "version": FREE,
-    "what": "installable",
-    "which.name": "tools",
-}
-"""Parameter → the function of the templates that completes it, or the words themselves.
-
-A parameter with choices of its own needs no row; `command.parameter` goes before the latter.
-"""
-FUNCTIONS = {
-    *("aliases", "consumers", "cudnns", "environments", "files", "folders"),
-    *("installable", "meanings", "requests", "searchable", "toolkits", "tools"),
-}
 
 
 @dataclass(frozen=True)
@@ -116,6 +68,7 @@ def _first_sentence(text: str) -> str:
 def _read(name: str, command: click.Command, label: str) -> Command:
     options = [param for param in command.params if isinstance(param, click.Option)]
     arguments = [param for param in command.params if isinstance(param, click.Argument)]
+    rows = {param: ROW.get(f"{name}.{param.name}") for param in arguments}
     nested = command.commands if isinstance(command, click.Group) else {}
     context = click.Context(command)
     help_option = Option(("-h", "--help"), "Show help", None)
@@ -134,8 +87,8 @@ def _read(name: str, command: click.Command, label: str) -> Command:
             ),
             help_option,
         ),
-        tuple(_kind(name, argument) for argument in arguments),
-        any(argument.nargs == -1 for argument in arguments),
+        tuple(kind for param, row in rows.items() for kind in row or [_kind(name, param)]),
+        any(param.nargs == -1 and row is None for param, row in rows.items()),
         tuple(
             _read(f"{name} {child}", found, found.get_short_help_str(limit=200).rstrip("."))
             for child in command.list_commands(context)
@@ -154,15 +107,6 @@ def commands() -> list[Command]:
         for name, (_, label) in COMMANDS.items()
         if label and (found := cli.get_command(context, name))
     ]
-
-
-def available() -> list[str]:
-    """List the CUDA releases that `install` finds without a file or channel, newest first.
-
-    Those of the tables that the package carries: what completes must ask no network.
-    """
-    indexed = {release for release in known_releases("cuda") if release >= NVIDIAS_FIRST}
-    return list(map(str, sorted(indexed | {row.cuda for row in runfiles()}, reverse=True)))
 
 
 def _flat(rows: list[Command]) -> Iterator[Command]:

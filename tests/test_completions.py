@@ -13,6 +13,8 @@ import pytest
 from checks import succeeded
 from cudaswitch.cli import COMMANDS
 from cudaswitch.completion import SCRIPTS, script
+from cudaswitch.settings import FLAG, MODE, SETTINGS
+from cudaswitch.versions import LIBRARIES
 from homes import Home
 from offered import SHELLS, by_bash, offers
 from tools import require
@@ -78,6 +80,10 @@ VISIBLE = {name for name, (_, line) in COMMANDS.items() if line}
 TOOLKITS = {"10.1.243", "10.1.243+cudnn7.6.5", "12.4.1"}
 REQUESTS = {*TOOLKITS, "thesis", "latest", "auto", "system"}
 ENVIRONMENTS = {"base", "thesis", "a b", "tf1"}
+VALUES = {
+    **{name: LIBRARIES for name, setting in SETTINGS.items() if setting.kind is MODE},
+    **{name: ("true", "false") for name, setting in SETTINGS.items() if setting.kind is FLAG},
+}
 WITH_INIT = {"bash", "zsh", "xonsh", "pwsh", "fish", "tcsh", "nu"}
 CASES: dict[str, set[str]] = {
     "cudaswitch ": VISIBLE,
@@ -110,6 +116,16 @@ CASES: dict[str, set[str]] = {
     "cudaswitch install 12.4.1 10.2": {"10.2.89"},
     "cudaswitch search 12.4": {"12.4.0", "12.4.1"},
     "cudaswitch search cu": {"cuda", "cudnn"},
+    "cudaswitch search l": {"latest"},
+    "cudaswitch search t": {"thesis"},
+    "cudaswitch search cuda 12.4": {"12.4.0", "12.4.1"},
+    "cudaswitch search cuda l": {"latest"},
+    "cudaswitch search cuda 12.4.1 ": set(),
+    "cudaswitch search cudnn ": set(),
+    "cudaswitch search 12.4 ": set(),
+    **{f"cudaswitch config set {name} ": set(words) for name, words in VALUES.items()},
+    "cudaswitch config set libraries auto ": set(),
+    "cudaswitch config set jobs ": set(),
     "cudaswitch use 10.1 --gpus ": set(),
     "cudaswitch use 12.4.1 ": set(),
     "cudaswitch list ": set(),
@@ -123,6 +139,9 @@ def test_it_offers_what_fits(stocked: Home, shell: str) -> None:
     # zsh goes on to options where no argument is left.
     words = [{word for word in each if not word.startswith("-")} for each in found]
     assert dict(zip(CASES, words, strict=True)) == CASES
+    assert {line for line, each in zip(CASES, found, strict=True) if "-" in each} == {
+        "cudaswitch use "
+    }
 
 
 @pytest.mark.parametrize("shell", SCRIPTS)
@@ -163,14 +182,14 @@ def test_it_finds_the_store_where_the_command_does(stocked: Home, shell: str) ->
     (shared / "toolkits" / "9.2.148" / "cudaswitch.json").touch()
     del stocked.env["CUDASWITCH_HOME"]
     stocked.env["CUDASWITCH_STORES"] = f"/nowhere:{shared}"
-    [found] = offers(shell, stocked, "cudaswitch use ")
+    [found] = offers(shell, stocked, "cudaswitch pin ")
     assert set(found) == {*REQUESTS, "9.2.148"}
     assert stocked.run("shims", "path").stdout == f"{data}/cudaswitch/shims\n"
 
 
 @pytest.mark.parametrize("shell", SCRIPTS)
 def test_an_empty_home_is_no_error(home: Home, shell: str) -> None:
-    found = offers(shell, home, "cudaswitch use ", "cudaswitch pin -n ", "cudaswitch which ")
+    found = offers(shell, home, "cudaswitch pin ", "cudaswitch pin -n ", "cudaswitch which ")
     assert [set(words) for words in found] == [{"latest", "auto", "system"}, set(), set()]
 
 

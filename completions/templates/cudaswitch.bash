@@ -89,6 +89,11 @@ _cudaswitch_requests() {
     _cudaswitch_add latest auto system
 }
 
+_cudaswitch_usable() {
+    _cudaswitch_requests
+    _cudaswitch_add -
+}
+
 # What an alias may stand for; one that is to go stands by itself.
 _cudaswitch_meanings() {
     if [[ " ${COMP_WORDS[*]} " != *' --delete '* ]]; then _cudaswitch_requests; fi
@@ -109,7 +114,26 @@ _cudaswitch_cudnns() {
 
 _cudaswitch_searchable() {
     _cudaswitch_add cuda cudnn
+    _cudaswitch_offered
+}
+
+# The version behind `search cuda`; which ones of cuDNN there are is not known here.
+_cudaswitch_sought() {
+    if [[ " ${COMP_WORDS[*]} " == *' cuda '* ]]; then _cudaswitch_offered; fi
+}
+
+_cudaswitch_values() {
+    case " ${COMP_WORDS[*]} " in
+        *' libraries '*) _cudaswitch_add auto always never ;;
+        *' offline '*) _cudaswitch_add true false ;;
+    esac
+}
+
+# What names a toolkit that the sources have.
+_cudaswitch_offered() {
+    _cudaswitch_add latest
     _cudaswitch_releases
+    _cudaswitch_aliases
 }
 
 _cudaswitch_releases() {
@@ -119,9 +143,8 @@ _cudaswitch_releases() {
 }
 
 _cudaswitch_installable() {
-    _cudaswitch_add latest auto
-    _cudaswitch_releases
-    _cudaswitch_aliases
+    _cudaswitch_add auto
+    _cudaswitch_offered
     _cudaswitch_files_too
 }
 

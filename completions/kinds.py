@@ -1,0 +1,65 @@
+"""What completes each parameter of the command line."""
+
+from __future__ import annotations
+
+from cudaswitch.compat.redist import known_releases
+from cudaswitch.compat.runfiles import runfiles
+from cudaswitch.settings import SETTINGS
+from cudaswitch.shells import ROWS, SHELLS
+from cudaswitch.sources.channels import CHANNELS
+from cudaswitch.sources.choosing import NVIDIAS_FIRST
+from cudaswitch.sources.components import FULL, SETS
+
+FREE = ""
+"""The kind of a value that only the person knows."""
+
+KINDS = {
+    "alias.name": "aliases",
+    "alias.request": "meanings",
+    "cc": FREE,
+    "channels": " ".join(CHANNELS),
+    "components": " ".join((*SETS, FULL)),
+    **{f"config {each}.name": " ".join(SETTINGS) for each in ("get", "set", "unset")},
+    "consumer": "consumers",
+    "cudnn": "cudnns",
+    "directory": "folders",
+    "driver": FREE,
+    "folder": "folders",
+    "env.shell": " ".join(ROWS),
+    "gcc": FREE,
+    "gpus": FREE,
+    "lock_file": "files",
+    "init.shell": " ".join(row.name for row in SHELLS.values() if row.init),
+    "mirror": FREE,
+    "name": "environments",
+    "path": "folders",
+    "prefix": "folders",
+    "request": "requests",
+    "sha256": FREE,
+    "target": "files",
+    "toolkits": "toolkits",
+    "use.request": "usable",
+    "version": FREE,
+    "what": "installable",
+    "which.name": "tools",
+}
+"""Parameter → the function of the templates that completes it, or the words themselves.
+
+A parameter with choices of its own needs no row; `command.parameter` goes before the latter.
+"""
+ROW = {"config set.values": ("values",), "search.request": ("searchable", "sought")}
+"""Argument of which more may come → the functions for the first ones; behind these nothing is."""
+FUNCTIONS = {
+    *("aliases", "consumers", "cudnns", "environments", "files", "folders"),
+    *("installable", "meanings", "requests", "searchable", "sought", "toolkits", "tools"),
+    *("usable", "values"),
+}
+
+
+def available() -> list[str]:
+    """List the CUDA releases that `install` finds without a file or channel, newest first.
+
+    Those of the tables that the package carries: what completes must ask no network.
+    """
+    indexed = {release for release in known_releases("cuda") if release >= NVIDIAS_FIRST}
+    return list(map(str, sorted(indexed | {row.cuda for row in runfiles()}, reverse=True)))
