@@ -42,11 +42,19 @@ def change(name: str, value: Value | None) -> None:
     except (TOMLKitError, UnicodeDecodeError) as error:
         raise RequestError(f"`{path}` is not valid TOML: {error}", "fix the file") from None
     except OSError as error:
-        why, hint = error.strerror, hint_for(error, "check who owns it")
-        raise StoreError(f"cannot write `{path}`: {why}", hint) from None
+        hint = hint_for(error, _way_in(error, path))
+        raise StoreError(f"cannot write `{path}`: {error.strerror}", hint) from None
     if value is None and text == before and name in settings.written():
         raise RequestError(f"cannot remove `{name}` from `{path}`", "fix the file")
     settings.forget()
+
+
+def _way_in(error: OSError, path: Path) -> str:
+    if error.filename == str(path):
+        return settings.way_in(error, str(path))
+    if isinstance(error, PermissionError):
+        return settings.way_in(error, str(path.parent), "u+w")
+    return "check who owns it"
 
 
 def _write(path: Path, name: str, value: Value | None) -> None:

@@ -139,7 +139,7 @@ def unpin_file(path: Path) -> bool:
     """Take a directory's or the user's pin away; False when there was none."""
     try:
         with own_store().pinning():
-            was_there = os.path.isfile(path)
+            was_there = os.path.isfile(path) or os.path.islink(path)
             anothers = is_anothers(path)
             # The note last: it is what holds the toolkit while the pin is there.
             texts: dict[Path, str | None] = {path: None} if was_there else {}

@@ -35,12 +35,12 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, head: bool = False
 
 
 def is_there(path: str | os.PathLike[str]) -> bool:
-    """Tell whether something has that name; OSError where a closed folder keeps that from us.
+    """Tell whether something has that name, be it a dangling link; OSError in a closed folder.
 
-    `os.path.exists` says no there, which will do for who only reads.
+    `os.path.lexists` says no there, which will do for who only reads.
     """
     try:
-        os.stat(path)
+        os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return False
     return True

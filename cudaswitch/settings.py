@@ -243,6 +243,13 @@ def known(name: str, where: str = "") -> str:
     )
 
 
+def way_in(error: OSError, path: str, way: str = "u+r") -> str:
+    """Name what lets the file be used; `path` is what is closed, itself or its folder."""
+    if not isinstance(error, PermissionError):
+        return "put a valid file in its place"
+    return opening(path, "set CUDASWITCH_CONFIG to a file of your own", way)
+
+
 def written() -> Collection[str]:
     """Return the names that the file has, which may be none of settings."""
     return _parsed(config_file())
@@ -276,9 +283,7 @@ def _parsed(path: str) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
-        instead = "set CUDASWITCH_CONFIG to a file you can read"
-        hint = opening(path, instead) if isinstance(error, PermissionError) else "fix the file"
-        raise RequestError(f"cannot read `{path}`: {error.strerror}", hint) from None
+        raise RequestError(f"cannot read `{path}`: {error.strerror}", way_in(error, path)) from None
     try:
         return _flat(_loaded(data.decode()))
     except (ValueError, RecursionError) as error:

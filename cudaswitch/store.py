@@ -331,7 +331,10 @@ def _meant(name: str, tables: Sequence[Mapping[str, str]]) -> str:
     low = name.lower()
     if low in TAKEN and low not in KEYWORDS:
         return "`system` means no toolkit"
-    words = {word.lower(): word for word in (*KEYWORDS, *(word for it in tables for word in it))}
+    words = {
+        word.lower(): word
+        for word in (*KEYWORDS, *(word for it in tables for word in it if it[word]))
+    }
     if near := nearest(low, words):
         return f"did you mean `{words[near]}`?"
     from cudaswitch.compat.frameworks import framework_called  # noqa: PLC0415  # few mistake one

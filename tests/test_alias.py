@@ -50,6 +50,13 @@ def test_aliases(stocked: Home, tmp_path: Path) -> None:
         refused(done, f"`{word}`", hint="`system` means")
 
 
+def test_an_alias_whose_file_is_empty_is_to_be_made_again(stocked: Home) -> None:
+    succeeded(stocked.run("alias", "thesis", "10.1"))
+    (stocked.store / "aliases/thesis").write_text("")
+    done = stocked.run("exec", "thesis", "--", "true")
+    refused(done, "no alias `thesis`", hint="to create it: cudaswitch alias thesis VERSION")
+
+
 @pytest.mark.parametrize(
     ("name", "request_text"),
     [

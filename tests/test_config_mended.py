@@ -54,6 +54,25 @@ def test_a_value_where_a_table_belongs(home: Home, text: str, words: str) -> Non
     succeeded(home.run("config", *words.split()))
 
 
+def test_a_folder_where_the_file_belongs(home: Home) -> None:
+    file = written(home, "")
+    file.unlink()
+    file.mkdir()
+    for words in (["get", "jobs"], ["set", "jobs", "2"]):
+        refused(home.run("config", *words), f"`{file}`", hint="put a valid file in its place")
+
+
+def test_a_folder_of_ones_own_that_is_closed(home: Home) -> None:
+    file = written(home, "")
+    file.parent.chmod(0o500)
+    done = home.run_plainly("config", "set", "jobs", "2")
+    refused(done, f"cannot write `{file}`", hint=f"chmod u+w {file.parent}")
+    file.parent.chmod(0o700)
+    file.chmod(0)
+    for words in (["get", "jobs"], ["set", "jobs", "2"]):
+        refused(home.run_plainly("config", *words), f"`{file}`", hint=f"chmod u+r {file}")
+
+
 def test_all_that_is_left_is_named(home: Home) -> None:
     file = written(home, f"{TWO}proxy = 1\n")
     done = home.run("config", "set", "timeout", "5")
