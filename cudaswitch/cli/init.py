@@ -37,7 +37,8 @@ def init(shell: str | None, put_in: bool, take_out: bool, yes: bool) -> None:
     --install writes it to a file, and adds one marked line to the shell's startup file (by
     default, that of your own shell) that loads it: new shells then start without Python.
 
-    Each change is reported in one line on stderr; set CUDASWITCH_QUIET=1 to silence it.
+    Each switch of the toolkit is reported in one line on stderr; set CUDASWITCH_QUIET=1 to silence
+    it.
     """
     if put_in and take_out:
         raise click.UsageError("--install and --remove cannot be used together")
