@@ -15,11 +15,10 @@ import builders
 from builders import HELLO_CU
 from builders.redist import redist_index, write_index
 from checks import refused, snapshot, succeeded
-from cudaswitch.compat.redist import known_releases
+from cudaswitch.compat.redist import FIRST_TOOLKIT, known_releases
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import Delivery, nvidia
-from cudaswitch.sources.choosing import NVIDIAS_FIRST
 from cudaswitch.sources.redist import FOLDERS, LICENCES
 from cudaswitch.versions import Version, parse_request
 from folder_server import FolderServer
@@ -185,7 +184,7 @@ def test_a_server_that_lists_nothing(server: FolderServer, tmp_path: Path) -> No
     server.lists = False
     known = known_releases("cuda")
     assert nvidia.available(offline=False) == sorted(
-        (one for one in known if one >= NVIDIAS_FIRST), reverse=True
+        (one for one in known if one >= FIRST_TOOLKIT), reverse=True
     )
     assert nvidia.available(offline=False)[0] >= Version("13.4.2")
     # 12.4.1 is asked for and there; of 12 the newer ones are asked for first.

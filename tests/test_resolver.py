@@ -223,8 +223,8 @@ def test_a_toolkit_newer_than_the_table_serves_no_gpu_that_was_given_up():
          "cudaswitch install 12.2 --cudnn 8.9"),
         (tensorflow("2.1.0", "10.1", "7"), "win-64",
          "cudaswitch install 10.1 --cudnn 7.6 --platform win-64"),
-        (torch("1.3.1", "10.1.243"), "linux-64", "cudaswitch install 10.1"),
-        (torch("1.12.1", "10.2", "7.6.5.32"), "linux-64", "cudaswitch install 10.2"),
+        (torch("1.3.1", "10.1.243"), "linux-64",
+         "cudaswitch install 10.1 --from runfile"),
         (found("jax", "0.4.13", "12", "8.9"), "linux-64", "cudaswitch install 12 --cudnn 8.9"),
     ],
 )  # fmt: skip

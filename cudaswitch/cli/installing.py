@@ -86,7 +86,8 @@ def install(
         brought = [artifact for delivery in deliveries.values() for artifact in delivery.artifacts]
         bundles = [sources.Delivery(tuple(brought))] if brought else []
         for each, request in requests.items():
-            chosen, lacks = (None, False) if platform else chosen_here(each)
+            usual = not source and not channels
+            chosen, lacks = (None, False) if platform else chosen_here(each, usual=usual)
             order = Order(
                 *(store.home, source, channels, components, platform, offline, work),
                 anew=force or lacks,

@@ -16,10 +16,17 @@ from cudaswitch import sources, talk
 from cudaswitch.automatic import resolved, unknown
 from cudaswitch.download.fetching import open_local
 from cudaswitch.environments import required_environment
-from cudaswitch.errors import ChoiceError, NotInstalledError, RequestError, SourceError
+from cudaswitch.errors import (
+    ChoiceError,
+    CudaswitchError,
+    NotInstalledError,
+    RequestError,
+    SourceError,
+)
 from cudaswitch.paths import Home
 from cudaswitch.platforms import current_platform
-from cudaswitch.sources.choosing import source_for
+from cudaswitch.resolver.choice import NVCC
+from cudaswitch.sources.choosing import source_for, usual_source
 from cudaswitch.sources.components import refuse_unknown
 from cudaswitch.staging import refuse_unwritable
 from cudaswitch.store import all_present, all_stores, dealias, find
@@ -79,12 +86,24 @@ def means_auto(what: str) -> bool:
     return dealias(parse_request(what)).text == "auto"
 
 
-def chosen_here(what: str) -> tuple[Version | None, bool]:
-    """Tell which CUDA that is installed `auto` means, and whether it lacks what is opened of it."""
+def chosen_here(what: str, *, usual: bool) -> tuple[Version | None, bool]:
+    """Tell which CUDA that is installed `auto` means, and whether it lacks what is opened of it.
+
+    With `usual` that is to come from the usual source, which may have nvcc of newer releases alone.
+    """
     kits = all_present() if means_auto(what) else []
     answer = resolved(required_environment(os.environ, ""), kits) if kits else None
-    chosen = (kit.version for kit in kits if answer and kit.name == answer.toolkit)
-    return next(chosen, None), bool(answer and answer.absent)
+    chosen = next((kit.version for kit in kits if answer and kit.name == answer.toolkit), None)
+    lacks = answer.absent if answer else ()
+    if answer and chosen and usual and lacks == NVCC and _lacks_nvcc(chosen):
+        talk.caution(CudaswitchError(f"{answer.toolkit} lacks nvcc", answer.hint))
+        lacks = ()
+    return chosen, bool(lacks)
+
+
+def _lacks_nvcc(cuda: Version) -> bool:
+    """Tell whether the usual source of a release has only its libraries."""
+    return usual_source(Request(str(cuda)))[0] == "conda"
 
 
 def wanted(what: str, cudnn: str | None) -> Request:

@@ -7,6 +7,9 @@ from functools import lru_cache
 from cudaswitch.compat.tables import read_table, rows_of
 from cudaswitch.versions import Version
 
+FIRST_TOOLKIT = Version("11.4.2")
+"""The first CUDA whose index lists a toolkit."""
+
 
 @lru_cache
 def known_releases(product: str) -> tuple[Version, ...]:

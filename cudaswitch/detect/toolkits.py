@@ -10,29 +10,35 @@ from cudaswitch.compat.sonames import soname
 from cudaswitch.platforms import system_of
 from cudaswitch.toolkit import Toolkit
 
-_OF_ITS_OWN = {"nvvm": ("nvvm/lib64/libnvvm.so", "nvvm/lib64/libnvvm.so.4")}
-"""Libraries that lie in a folder of their own, and the names by which one is opened there."""
+_OF_ITS_OWN = {
+    "nvvm": ("nvvm/lib64/libnvvm.so", "nvvm/lib64/libnvvm.so.4"),
+    "nvcc": ("bin/nvcc", "bin/nvcc.exe", "Library/bin/nvcc.exe"),
+}
+"""Parts that lie in a folder of their own, and the names by which one is opened there."""
 
 
-def absent(kit: Toolkit, libraries: Sequence[str]) -> tuple[str, ...]:
-    """List by their file names which of these libraries a toolkit is without.
+def absent(kit: Toolkit, parts: Sequence[str]) -> tuple[str, ...]:
+    """List by their file names which of these parts a toolkit is without.
 
-    `libraries` are their names without `lib`. None is told of a toolkit whose runtime is not in
-    the folder that goes into LD_LIBRARY_PATH either, as Debian's: it has them elsewhere.
+    `parts` are `nvcc`, or the names of libraries without `lib`. No library is told of a toolkit
+    whose runtime is not in the folder that goes into LD_LIBRARY_PATH either, as Debian's: it has
+    them elsewhere.
     """
     folders = (f"{kit.path}/{name}" for name in LIBRARY_FOLDERS)
     folder = next(filter(os.path.isdir, folders), None)
-    runtime = soname("cudart", kit.version)
-    if system_of(kit.platform) != "linux" or folder is None:
-        return ()
-    if not os.path.exists(f"{folder}/{runtime}"):
-        return ()
+    has_libraries = (
+        system_of(kit.platform) == "linux"
+        and folder is not None
+        and os.path.exists(f"{folder}/{soname('cudart', kit.version)}")
+    )
     missing = []
-    for library in libraries:
-        name = soname(library, kit.version)
+    for part in parts:
+        if part != "nvcc" and not has_libraries:
+            continue
+        name = soname(part, kit.version)
         places = [f"{folder}/{name}"] if name else []
-        if library in _OF_ITS_OWN:
-            places = [f"{kit.path}/{at}" for at in _OF_ITS_OWN[library]]
+        if part in _OF_ITS_OWN:
+            places = [f"{kit.path}/{at}" for at in _OF_ITS_OWN[part]]
         if places and not any(map(os.path.exists, places)):
             missing.append(os.path.basename(places[0]))
     return tuple(missing)

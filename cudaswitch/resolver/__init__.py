@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from cudaswitch.compat.compilers import Bounds, host_compilers
 from cudaswitch.compat.frameworks import frameworks
-from cudaswitch.resolver.choice import Absent, Wanted, choose, fits
+from cudaswitch.resolver.choice import NVCC, Absent, Wanted, choose, fits
 from cudaswitch.resolver.draft import Draft, same_major
 from cudaswitch.resolver.explain import explain
 from cudaswitch.resolver.facts import (
@@ -46,13 +46,13 @@ def resolve(
     facts: Facts,
     toolkits: Sequence[Toolkit],
     accepts: Callable[[Toolkit], Bounds | None] = lambda kit: host_compilers(kit.version),
-    absent: Absent = lambda kit, libraries: (),
+    absent: Absent = lambda kit, parts: (),
 ) -> Resolution:
     """Choose the CUDA, the cuDNN and the installed toolkit for what is in an environment.
 
     `accepts` tells which host compilers a toolkit's nvcc takes, None where it has no nvcc: then no
-    host compiler is spoken of. `absent` tells which libraries a toolkit is without; it is asked of
-    those alone that would do.
+    host compiler is spoken of. `absent` tells which libraries a toolkit is without, or that
+    it has no nvcc; it is asked of those alone that would do.
     """
     draft = Draft(facts, toolkits, accepts, absent)
     for step in STEPS:
@@ -205,29 +205,30 @@ def best_installed(draft: Draft) -> None:
     """The installed toolkit that serves best, to run or, if bundled, to build extensions."""
     if draft.wanted is None or draft.conflict:
         return
-    wanted = draft.wanted
+    wanted, own = draft.wanted, draft.facts.compiler
+    if own and not fits(wanted, Version(own.cuda), draft.facts):
+        own = None
     if draft.bundled:
         wanted = wanted._replace(cudnn=None)
         serves = "brings what is missing" if wanted.opens else "only builds extensions"
         text = f"CUDA is in the environment; a toolkit {wanted.cuda.minor} {serves}"
         draft.reasons.append(Reason(text, draft.facts.prefix or ""))
+        if not wanted.opens and not (own and own.leads):
+            wanted = wanted._replace(opens=NVCC)
     chosen = choose(wanted, draft.toolkits, draft.facts, draft.ask_absent)
     draft.toolkit, draft.rejected, draft.absent = chosen
-    if draft.bundled:
-        _own_compiler(draft, wanted)
+    if draft.bundled and own:
+        _own_compiler(draft, own)
     if draft.toolkit:
         text = f"{draft.toolkit.name} is the installed toolkit that fits best"
         draft.reasons.append(Reason(text, draft.toolkit.path))
 
 
-def _own_compiler(draft: Draft, wanted: Wanted) -> None:
+def _own_compiler(draft: Draft, own: OwnNvcc) -> None:
     """Leave building to an nvcc of the environment that fits: another one would go before it."""
-    own = draft.facts.compiler
-    if own is None or not fits(wanted, Version(own.cuda), draft.facts):
-        return
     if own.lead:
         # A toolkit is found; this is what there is without one.
-        draft.compiler = None if draft.toolkit else own
+        draft.compiler = None if draft.whole else own
         text = f"an nvcc of CUDA {own.cuda} is in `{own.home}`, and nothing leads to it"
     else:
         draft.compiler = own
@@ -260,7 +261,11 @@ def within_reach(draft: Draft) -> None:
             names = together([f"lib{library}" for library in need.rest])
             text = f"its wheels lack {names}, and it looks for those in the toolkit of CUDA_HOME"
             _say(draft, need, [Reason(text, draft.whole.path)])
-    if draft.toolkit and draft.absent and not draft.bundled:
+    if draft.toolkit and draft.absent == NVCC:
+        text = f"{draft.toolkit.name} lacks nvcc, which builds extensions"
+        draft.caution = draft.caution or text
+        draft.reasons.append(Reason(text, draft.toolkit.path))
+    elif draft.toolkit and draft.absent and not draft.bundled:
         text = f"{draft.toolkit.name} lacks {together(draft.absent)}"
         text = f"{text}, which {_labels(draft, own=False)} can open"
         draft.caution = draft.caution or text

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from cudaswitch.compat.architectures import architectures, given_up, gpu_name
 from cudaswitch.compat.cudnn import unsupported_cuda, unsupported_gpus
+from cudaswitch.compat.redist import FIRST_TOOLKIT, known_releases
+from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.compat.sonames import soname
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.platforms import current_platform
@@ -20,8 +22,8 @@ from cudaswitch.versions import Version
 class Wanted(NamedTuple):
     """The toolkit that serves: for `cuda`, not of an older minor than `oldest`, with the `sonames`.
 
-    Those are by library. One without one of the libraries that it `opens` is chosen last. `cudnn`
-    is needed to run; None when nothing is said or the frameworks bring their own.
+    Those are by library. One without one of the parts that it `opens`, libraries or nvcc, is chosen
+    last. `cudnn` is needed to run; None when nothing is said or the frameworks bring their own.
     """
 
     cuda: Version
@@ -31,8 +33,10 @@ class Wanted(NamedTuple):
     opens: tuple[str, ...] = ()
 
 
+NVCC = ("nvcc",)
+"""What is opened of a toolkit that only builds."""
 Absent = Callable[[Toolkit, Sequence[str]], tuple[str, ...]]
-"""Tells by their file names which of the libraries named a toolkit is without."""
+"""Tells by their file names which of the parts named a toolkit is without."""
 
 
 def choose(
@@ -63,13 +67,24 @@ def choose(
 
 
 def install_command(wanted: Wanted, facts: Facts, *, builds: bool) -> str:
-    """Spell the command that brings such a toolkit, without cuDNN where it only `builds`."""
+    """Spell the command that brings such a toolkit: with cuDNN, or nvcc where it only `builds`."""
     command = f"cudaswitch install {wanted.cuda.minor}"
     if wanted.cudnn and not builds:
         command += f" --cudnn {wanted.cudnn.minor}"
+    if builds and facts.platform == "linux-64" and _only_runfile(Version(wanted.cuda.minor)):
+        command += " --from runfile"
     if facts.platform != current_platform():
         command += f" --platform {facts.platform}"
     return command
+
+
+def _only_runfile(cuda: Version) -> bool:
+    """Tell whether nothing but a runfile has nvcc of a release."""
+    at_nvidia = (one for one in known_releases("cuda") if one >= FIRST_TOOLKIT)
+    by_runfile = (row.cuda for row in runfiles())
+    return any(one.starts_with(cuda) for one in by_runfile) and not any(
+        one.starts_with(cuda) for one in at_nvidia
+    )
 
 
 def fits(wanted: Wanted, version: Version, facts: Facts) -> bool:

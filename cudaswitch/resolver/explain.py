@@ -50,6 +50,7 @@ def _choice(resolution: Resolution) -> str:
     if resolution.bundled:
         missing = f"CUDA {resolution.cuda} (not installed)"
         builds = resolution.toolkit or resolution.compiler or missing
+        builds += ", which lacks nvcc" if "nvcc" in resolution.absent else ""
         return f"runs on its own {resolution.own or needs}{proviso}; to build extensions: {builds}"
     return f"needs {needs}: {resolution.toolkit or 'not installed'}{proviso}"
 

@@ -159,8 +159,8 @@ class Resolution(NamedTuple):
     installed one to use, None too where an nvcc that the environment brings, and leads to, builds
     them; `compiler` names that, or one that does where no toolkit is. `hint` is the next step, a
     command where there is one. `caution` says why that toolkit, or what the environment brings
-    (`own`), does not serve as it is, `proviso` the same in a few words. `absent` are the libraries
-    that it is without, though frameworks take them from a toolkit.
+    (`own`), does not serve as it is, `proviso` the same in a few words. `absent` are the parts
+    that it is without, though frameworks take them from a toolkit, or their builds do: `nvcc`.
     """
 
     cuda: str | None

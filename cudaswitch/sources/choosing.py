@@ -13,19 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cudaswitch.compat.redist import known_releases
+from cudaswitch.compat.redist import FIRST_TOOLKIT, known_releases
 from cudaswitch.versions import Request, Version, is_version, spelling_hint
-
-NVIDIAS_FIRST = Version("11.4.2")
-"""The first CUDA whose index at NVIDIA lists a toolkit."""
 
 _USUAL = (
     ("pypi", Version("13.0"), "it has nvcc for CUDA 13 and later"),
-    ("nvidia", NVIDIAS_FIRST, f"it has nvcc for CUDA {NVIDIAS_FIRST} to 12"),
+    ("nvidia", FIRST_TOOLKIT, f"it has nvcc for CUDA {FIRST_TOOLKIT} to 12"),
 )
 _OLDEST = (
     "conda",
-    f"it has the libraries of CUDA before {NVIDIAS_FIRST}; for nvcc: --from runfile",
+    f"it has the libraries of CUDA before {FIRST_TOOLKIT}; for nvcc: --from runfile",
 )
 
 _FEW = 5

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from cudaswitch import settings
 from cudaswitch.archives.components import COMPONENTS, named_component
-from cudaswitch.compat.redist import known_releases
+from cudaswitch.compat.redist import FIRST_TOOLKIT, known_releases
 from cudaswitch.download.fetching import fetch
 from cudaswitch.download.pages import read_page
 from cudaswitch.download.several import WantedFile, at_once
@@ -23,7 +23,7 @@ from cudaswitch.errors import NotFoundError, RequestError, SourceError
 from cudaswitch.paths import cache
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought
 from cudaswitch.sources.bringing import bring
-from cudaswitch.sources.choosing import NVIDIAS_FIRST, instead
+from cudaswitch.sources.choosing import instead
 from cudaswitch.sources.components import chosen
 from cudaswitch.sources.licences import tell_once
 from cudaswitch.sources.redist import FOLDERS, LIMIT, Index, Offer, read_index
@@ -39,7 +39,7 @@ _TOOLKIT = frozenset(COMPONENTS.values()) - {"cuda", "cudnn"}
 
 def available(*, offline: bool) -> list[Version]:
     """List the CUDA releases that can be obtained, newest first."""
-    return [release for release in _releases("cuda", offline) if release >= NVIDIAS_FIRST]
+    return [release for release in _releases("cuda", offline) if release >= FIRST_TOOLKIT]
 
 
 def obtain(
@@ -214,9 +214,9 @@ def _newest(request: Request, offline: bool) -> Index:
     fitting = [release for release in offered if request.accepts(release)]
     if fitting:
         return next(_indexes("cuda", fitting, offline))
-    if request.prefix and request.prefix < NVIDIAS_FIRST:
+    if request.prefix and request.prefix < FIRST_TOOLKIT:
         raise SourceError(
-            f"NVIDIA's index has no toolkit before CUDA {NVIDIAS_FIRST}, so no CUDA {request.text}"
+            f"NVIDIA's index has no toolkit before CUDA {FIRST_TOOLKIT}, so no CUDA {request.text}"
             f"{request.asked}",
             "try --from runfile, or --from conda for its libraries alone",
         )
