@@ -114,7 +114,7 @@ class Request(NamedTuple):
             return True
         if self.prefix is not None:
             return version.starts_with(self.prefix)
-        parts = [_range_part(part) for part in self.text.split(",")]
+        parts = [range_part(part) for part in self.text.split(",")]
         return all(part and _holds(version, *part) for part in parts)
 
     def accepts_cudnn(self, version: Version | None) -> bool:
@@ -154,7 +154,7 @@ def _is_name(text: str) -> bool:
     return text.isascii() and len(text) <= LONGEST_NAME and text[:1].isalpha() and plain.isalnum()
 
 
-def _range_part(text: str) -> tuple[str, Version] | None:
+def range_part(text: str) -> tuple[str, Version] | None:
     """Read one bound of a range, such as `>=11.2`."""
     operator = next(filter(text.startswith, OPERATORS), "")
     bound = text.removeprefix(operator)
@@ -202,7 +202,7 @@ def parse_request(
         cudnn = cudnn or extra.removeprefix("cudnn")
     _check("cudnn", cudnn, where)
     _check("libraries", libraries, where)
-    is_range = len(base) <= _LONGEST_RANGE and all(map(_range_part, parts))
+    is_range = len(base) <= _LONGEST_RANGE and all(map(range_part, parts))
     if not (is_version(base) or _is_name(base) or is_range):
         hint = "for example 10.1, 12.4.1, '>=11.2,<12', latest, auto or system"
         if base.startswith(("/", "~", ".")) and not base.startswith("~="):
@@ -249,7 +249,7 @@ def spelling_hint(text: str) -> str | None:
     # Before CUDA 10 wheels had a digit for the minor too: cu75 to cu92.
     if rest.isdigit() and (70 < int(rest) < 93 or 99 < int(rest) < 1000):
         rest = f"{rest[:-1]}.{rest[-1]}"
-    known = is_version(rest) or all(map(_range_part, rest.split(",")))
+    known = is_version(rest) or all(map(range_part, rest.split(",")))
     return f"write it as {quote_request(rest)}" if known and rest != text else None
 
 

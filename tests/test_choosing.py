@@ -24,7 +24,10 @@ from made_environments import Env
         ("12.4", "nvidia"), ("12.4.1", "nvidia"), ("12.7", "nvidia"), ("11.8", "nvidia"),
         ("11", "nvidia"), ("11.4.2", "nvidia"), ("11.4.1", "conda"), ("11.4", "nvidia"),
         ("11.3", "conda"), ("10.1", "conda"), ("10.1.243", "conda"), ("9", "conda"),
-        ("<11", "conda"), ("<=11.4.1", "conda"),
+        ("<11", "conda"), ("<=11.4.1", "conda"), (">=10,<11", "conda"), ("==10.1", "conda"),
+        # Newer than all that is known.
+        (">=13.5", "pypi"), (">13.4", "pypi"), ("==13.99.0", "pypi"), (">=13.99,<14", "pypi"),
+        ("<14,>=13.99", "pypi"), (">=12.9.9,<13", "nvidia"), (">=12,>13.98,<14", "pypi"),
     ],
 )  # fmt: skip
 def test_the_order(text: str, source: str) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from cudaswitch.compat.redist import FIRST_TOOLKIT, known_releases
-from cudaswitch.versions import Request, Version, is_version, spelling_hint
+from cudaswitch.versions import Request, Version, is_version, range_part, spelling_hint
 
 _USUAL = (
     ("pypi", Version("13.0"), "it has nvcc for CUDA 13 and later"),
@@ -32,14 +32,22 @@ _FEW = 5
 def usual_source(request: Request) -> tuple[str, str]:
     """Return the name of the source for a request, and why that one.
 
-    A range gets the first that has a known release which the range accepts; a version newer
-    than what is known gets the first of all.
+    A range gets the first that has a known release which the range accepts; what is newer than
+    all that is known gets the first of all.
     """
+    least = _least(request)
     for name, first, why in _USUAL:
         known = (one for one in known_releases("cuda") if one >= first)
-        if (request.prefix and request.prefix >= first) or any(map(request.accepts, known)):
+        if (least and least >= first) or any(map(request.accepts, known)):
             return name, why
     return _OLDEST
+
+
+def _least(request: Request) -> Version | None:
+    """Return the version that no answer to a request is older than, None where it names none."""
+    bounds = filter(None, map(range_part, request.text.split(",")))
+    lower = (bound for operator, bound in bounds if operator in (">=", ">", "=="))
+    return request.prefix or max(lower, default=None)
 
 
 def source_for(
