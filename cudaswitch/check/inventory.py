@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +26,8 @@ _BESIDE = ("extras/CUPTI/lib64", "nvvm/lib64")
 _SCRIPT = re.compile(rb"\A[\s\0-\x7f]{0,2000}?\b(?:INPUT|GROUP)\s*\(")
 """What the linker takes for a library and the loader never sees: a text that names others."""
 _READ_LIMIT = 1 << 20
+_LINKS = 9
+"""Links one after the other that are followed."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ class Inventory:
             key=lambda at: (found[at].name != _soname(found[at]), os.path.islink(found[at]), at),
         )
         libraries = [
-            self._library(found[at], shipped.get(at), stated)
+            self._library(at, shipped, stated)
             for at in order
             # What leads elsewhere is told by its own name, though that file is known already.
             if (_is_new(found[at], seen) or _elsewhere(found[at], shipped.get(at)))
@@ -120,14 +123,17 @@ class Inventory:
 
     def _library(
         self,
-        path: Path,
-        shipped: tuple[Package, Entry] | None,
-        stated: dict[str, Version],
+        at: str,
+        shipped: Mapping[str, tuple[Package, Entry]],
+        stated: Mapping[str, Version],
     ) -> Library:
-        package, entry = shipped or (None, None)
+        path = Path(self.kit.path, at)
         name = path.name
-        if fault := _elsewhere(path, shipped):
-            return Library(name, path, fault, package, entry)
+        if fault := _elsewhere(path, shipped.get(at)):
+            return Library(name, path, fault, *shipped[at])
+        # A package's own link, and one that composing added, have the content of what they lead to.
+        end = _end(self.kit.path, at)
+        package, entry = shipped.get(end) or shipped.get(at) or (None, None)
         try:
             elf = read_elf(path)
             name = elf.soname if elf.soname and os.path.exists(path.parent / elf.soname) else name
@@ -144,7 +150,7 @@ class Inventory:
         return Library(name, path, fault, package, entry, version, source)
 
     def _expected(
-        self, name: str, package: Package | None, stated: dict[str, Version]
+        self, name: str, package: Package | None, stated: Mapping[str, Version]
     ) -> tuple[Version | None, str]:
         """Tell which version a library should say: by package, version.json, header, release."""
         part = component_with(name)
@@ -162,6 +168,22 @@ class Inventory:
 
 def _name(path: str) -> str:
     return path.rpartition("/")[2]
+
+
+def _end(root: str, at: str) -> str:
+    """Follow links from one place in a toolkit to another, as far as they stay in it.
+
+    Where there are no hard links, a file itself is one, out of the toolkit.
+    """
+    for _ in range(_LINKS):
+        path = os.path.join(root, at)
+        if not os.path.islink(path):
+            break
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(at), os.readlink(path)))
+        if target.startswith(("/", "../")):
+            break
+        at = target
+    return at
 
 
 def _is_new(path: Path, seen: set[tuple[int, int]]) -> bool:
