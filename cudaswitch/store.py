@@ -247,7 +247,7 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     extra = ""
     if request.cudnn:
         extra = " without cuDNN" if request.cudnn == "none" else f" with cuDNN {request.cudnn}"
-    option = f" --cudnn {request.wanted_cudnn}" if request.wanted_cudnn else ""
+    option = f" --cudnn {request.cudnn}" if request.cudnn else ""
     lacking = [store.home.folder for store in searched if store.is_away()]
     away = "".join(f"; the store `{folder}` does not exist" for folder in lacking)
     meant = spelling_hint(request.text) if request.text.isdigit() else None

@@ -110,6 +110,12 @@ def test_a_toolkit_that_nobody_has(home: Home) -> None:
         assert message.endswith("no toolkit `lab` is installed, and there is no alias `lab`")
 
 
+def test_a_toolkit_without_cudnn_is_brought_without(stocked: Home) -> None:
+    succeeded(stocked.run("remove", "10.1.243"))
+    done = stocked.run("exec", "10.1", "--cudnn", "none", "--", "true")
+    refused(done, "CUDA 10.1 without cuDNN is not installed", hint="install 10.1 --cudnn none")
+
+
 def test_a_word_that_is_near_none(home: Home) -> None:
     hint = "to create it: cudaswitch alias lab VERSION"
     refused(home.run("pin", "lab"), "there is no alias `lab`", hint=hint)

@@ -44,7 +44,7 @@ def test_an_index_that_cannot_be_reached_is_one_line(
             ask(tmp_path)
         assert "CSWSECRET" not in str(caught.value)
     monkeypatch.setenv("PIP_INDEX_URL", closed)
-    with pytest.raises(SourceError, match=r"cannot reach its package index.*refused") as caught:
+    with pytest.raises(SourceError, match=r"cannot reach `http.*refused") as caught:
         ask(tmp_path)
     assert "CSWSECRET" not in str(caught.value)
     assert "\n" not in caught.value.message
@@ -88,7 +88,10 @@ def test_credentials_in_what_pip_says_are_taken_out() -> None:
         ('ERROR: unknown command "index"\n', "this pip is too old"),
     ],
 )
-def test_what_pip_says_becomes_one_line(said: str, message: str) -> None:
+def test_what_pip_says_becomes_one_line(
+    said: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PIP_INDEX_URL", raising=False)
     assert _failure("x", said, False).message == message
 
 
@@ -101,6 +104,33 @@ def test_a_full_disk_is_not_the_index_that_pip_asks(
     found = _failure("x", said, False)
     assert f"pip ran out of space for x, in `{tmp_path}` or" in found.message
     assert "CUDASWITCH_CACHE" in (found.hint or "")
+
+
+NEVER = "requirement nvidia-cudnn-cu13==9.1.* (from versions: 0.0.0a0, 9.12.0.46, 9.13.0.50)"
+NOTHING = "ERROR: No matching distribution found for nvidia-cudnn-cu13==9.1.*\n"
+
+
+def test_a_version_that_does_not_exist_is_no_matter_of_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("PIP_INDEX_URL", raising=False)
+    said = f"ERROR: Could not find a version that satisfies the {NEVER}\n{NOTHING}"
+    found = _failure("x", said, False)
+    assert found.message == "pip's index has no nvidia-cudnn-cu13 9.1"
+    assert found.hint == "available: 9.13.0.50, 9.12.0.46"
+
+
+def test_a_mirror_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What pip itself is set to use was not asked."""
+    monkeypatch.setenv("PIP_INDEX_URL", "https://me:CSWSECRET@mirror/simple")
+    found = _failure("x", f"ERROR: none\n{NOTHING}", False)
+    assert found.message.startswith("pip cannot get x from `https://mirror/simple`: No matching")
+    assert found.hint == "check that it has that, or name what it has with --components"
+    found = _failure("x", f"ERROR: {NEVER}\n{NOTHING}", False)
+    assert found.message == "`https://mirror/simple` has no nvidia-cudnn-cu13 9.1"
+    found = _failure("x", "WARNING: connection broken by [Errno 111] refused", False)
+    assert found.message == "pip cannot reach `https://mirror/simple` for x: refused"
+    assert found.hint == "check the network, the proxy and the certificates"
 
 
 BARE = """

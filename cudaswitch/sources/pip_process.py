@@ -21,6 +21,8 @@ from cudaswitch.download.urls import redact
 from cudaswitch.errors import FULL, SourceError, printable
 from cudaswitch.paths import cache
 from cudaswitch.platforms import home_folder
+from cudaswitch.sources.choosing import instead
+from cudaswitch.versions import Request, Version, is_version
 
 if sys.platform == "linux":
     import resource
@@ -40,6 +42,10 @@ _FULL = re.compile(rf"\[Errno (?:{'|'.join(map(str, FULL))})\]")
 _UNREACHABLE = re.compile(r"connection broken by|Could not fetch URL|Max retries exceeded")
 _CAUSE = re.compile(
     r"\[Errno [0-9-]+\] ([^'\")\]]+)|(timed out)|(certificate verify failed: [^(]*[^( ])"
+)
+
+_LACKING = re.compile(
+    r"requirement ([\w.-]+)==([0-9.]+?)(?:\.\*)? \(from versions: ([0-9][^)]*)\)", re.ASCII
 )
 
 
@@ -146,14 +152,33 @@ def _failure(what: str, said: str, offline: bool) -> SourceError:
             f"the folders that pip searches offline do not have {what}: {last}",
             f"{settings.way_online()}, or name a folder of wheels in PIP_FIND_LINKS",
         )
+    return _of_index(what, said, last)
+
+
+def _of_index(what: str, said: str, last: str) -> SourceError:
+    url = settings.value("mirrors.pypi")
+    mirror = f"`{printable(redact(url))}`" if url else ""
     if _UNREACHABLE.search(said):
         causes = [next(filter(None, found)) for found in _CAUSE.findall(said)]
         because = printable(causes[-1]) if causes else last
         return SourceError(
-            f"pip cannot reach its package index for {what}: {because}",
-            "check the network, the proxy, the certificates and `pip config list`",
+            f"pip cannot reach {mirror or 'its package index'} for {what}: {because}",
+            "check the network, the proxy and the certificates"
+            if mirror
+            else "check the network, the proxy, the certificates and `pip config list`",
         )
-    return SourceError(f"pip cannot get {what}: {last}", "check what pip uses: `pip config list`")
+    if lacking := _LACKING.search(said):
+        name, version, there = lacking.groups()
+        offered = [Version(one) for one in there.split(", ") if is_version(one)]
+        where = mirror or "pip's index"
+        return SourceError(f"{where} has no {name} {version}", instead(Request(version), offered))
+    whence = f" from {mirror}" if mirror else ""
+    return SourceError(
+        f"pip cannot get {what}{whence}: {last}",
+        "check that it has that, or name what it has with --components"
+        if mirror
+        else "check what pip uses: `pip config list`",
+    )
 
 
 def _last_error(said: str) -> str:
