@@ -146,6 +146,8 @@ def test_options_that_change_nothing_are_told(
         "hint: --force installs that of runfile, if there is one",
     ]
     assert installed(stocked, "11.2.152", "--from", "runfile") == (["11.2.152"], adopted)
+    adopted[1] = "hint: --force installs another one"
+    assert installed(stocked, "11.2.152", "--components", "full") == (["11.2.152"], adopted)
     assert snapshot(stocked.store) == before
     assert installed(stocked, "10.1.243", "--from", "conda", "--force") == ([BARE, FULL], [])
     assert installed(stocked, "10.1.243", "--from", "conda") == ([FULL], [])

@@ -205,11 +205,10 @@ class Order:
             whence = {"system": "adopted", "file": "from a file"}
             shown = whence.get(kit.source, f"from {kit.source}")
             talk.say(f"CUDA {kit.version} is already installed, {shown}")
-            talk.hint(
-                f"--force installs that of {source}, if there is one"
-                if source
-                else "--force reinstalls it"
-            )
+            # What is adopted has no source; another one is put beside it.
+            anew = "installs another one" if kit.source == "system" else "reinstalls it"
+            force = f"installs that of {source}, if there is one" if source else anew
+            talk.hint(f"--force {force}")
 
     def _refuse_odd_components(self, request: Request) -> None:
         try:
