@@ -9,6 +9,7 @@ import pytest
 import builders
 from checks import PYTHON, RUNTIME_ANSWER, refused, succeeded
 from cudaswitch.errors import RequestError
+from cudaswitch.platforms import current_platform
 from cudaswitch.sources import index
 from cudaswitch.sources.choosing import usual_source
 from cudaswitch.versions import parse_request
@@ -55,6 +56,9 @@ def test_install_says_which_and_why(home: Home, tmp_path: Path) -> None:
     refused(gone, "redistrib_12.4.1.json")
     named = home.run("install", "12.4", "--channel", channel)
     refused(named, f"no CUDA 12.4 in `{channel}`", hint="10.1.243")
+    other = "win-64" if current_platform() != "win-64" else "linux-64"
+    foreign = home.run("install", "10.1", "--channel", channel, "--platform", other)
+    refused(foreign, f"no CUDA 10.1 for {other} in `{channel}`", hint="and the platform")
     mixed = home.run("install", "12.4", "--from", "nvidia", "--channel", "nvidia")
     refused(mixed, "`nvidia` has no channels", hint="--from conda")
 

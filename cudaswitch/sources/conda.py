@@ -13,6 +13,7 @@ from pathlib import Path
 
 from cudaswitch.download.urls import redact
 from cudaswitch.errors import RequestError, SourceError
+from cudaswitch.platforms import current_platform
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought, split
 from cudaswitch.sources.bringing import bring
 from cudaswitch.sources.channels import Channel, Record, chosen_channels, named, refuse_unread
@@ -48,7 +49,7 @@ class Channels:
         come in pieces. Raises SourceError or RequestError.
         """
         channels = list(self._channels(platform, offline))
-        channel, toolkit = _first(request, channels)
+        channel, toolkit = _first(request, channels, platform)
         release = None
         beside: list[Record] = []
         if toolkit.name == SINGLE:
@@ -75,7 +76,8 @@ class Channels:
 
     def newest(self, request: Request, *, platform: str) -> Version:
         """Tell which release `obtain` would bring."""
-        return _first(request, list(self._channels(platform, offline=False)))[1].version
+        channels = list(self._channels(platform, offline=False))
+        return _first(request, channels, platform)[1].version
 
     def newest_cudnn(self, cudnn: str, cuda: Version, *, platform: str) -> Version:
         """Tell which cuDNN `obtain_cudnn` would bring."""
@@ -151,7 +153,7 @@ def _toolkits(channel: Channel) -> list[Record]:
     return single + [record for record in channel.everything if record.name == split.META]
 
 
-def _first(request: Request, channels: Sequence[Channel]) -> tuple[Channel, Record]:
+def _first(request: Request, channels: Sequence[Channel], platform: str) -> tuple[Channel, Record]:
     """Return the newest fitting toolkit of the first channel that has one."""
     for channel in channels:
         fitting = [one for one in channel.own if one.name == SINGLE and _fits(request, one)]
@@ -164,9 +166,12 @@ def _first(request: Request, channels: Sequence[Channel]) -> tuple[Channel, Reco
             )
     there = {one.version for channel in channels for one in _toolkits(channel)}
     refuse_unread(f"CUDA {request.text}", channels)
+    of, check = "", "check the names of the channels"
+    if platform != current_platform():
+        of, check = f" for {platform}", f"{check}, and the platform"
     raise SourceError(
-        f"no CUDA {request.text} in {named(channels)}{request.asked}",
-        instead(request, there) or "check the names of the channels",
+        f"no CUDA {request.text}{of} in {named(channels)}{request.asked}",
+        instead(request, there) or check,
     )
 
 
