@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from cudaswitch.compat.redist import known_releases
+from cudaswitch.compat.redist import FIRST_TOOLKIT, known_releases
 from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.settings import SETTINGS
 from cudaswitch.shells import ROWS, SHELLS
 from cudaswitch.sources.channels import CHANNELS
-from cudaswitch.sources.choosing import NVIDIAS_FIRST
 from cudaswitch.sources.components import FULL, SETS
 
 FREE = ""
@@ -61,5 +60,5 @@ def available() -> list[str]:
 
     Those of the tables that the package carries: what completes must ask no network.
     """
-    indexed = {release for release in known_releases("cuda") if release >= NVIDIAS_FIRST}
+    indexed = {release for release in known_releases("cuda") if release >= FIRST_TOOLKIT}
     return list(map(str, sorted(indexed | {row.cuda for row in runfiles()}, reverse=True)))

@@ -25,7 +25,6 @@ from cudaswitch.errors import (
 )
 from cudaswitch.paths import Home
 from cudaswitch.platforms import current_platform
-from cudaswitch.resolver.choice import NVCC
 from cudaswitch.sources.choosing import source_for, usual_source
 from cudaswitch.sources.components import refuse_unknown
 from cudaswitch.staging import refuse_unwritable
@@ -95,7 +94,7 @@ def chosen_here(what: str, *, usual: bool) -> tuple[Version | None, bool]:
     answer = resolved(required_environment(os.environ, ""), kits) if kits else None
     chosen = next((kit.version for kit in kits if answer and kit.name == answer.toolkit), None)
     lacks = answer.absent if answer else ()
-    if answer and chosen and usual and lacks == NVCC and _lacks_nvcc(chosen):
+    if answer and chosen and usual and lacks == ("nvcc",) and _lacks_nvcc(chosen):
         talk.caution(CudaswitchError(f"{answer.toolkit} lacks nvcc", answer.hint))
         lacks = ()
     return chosen, bool(lacks)

@@ -213,7 +213,7 @@ def best_installed(draft: Draft) -> None:
         serves = "brings what is missing" if wanted.opens else "only builds extensions"
         text = f"CUDA is in the environment; a toolkit {wanted.cuda.minor} {serves}"
         draft.reasons.append(Reason(text, draft.facts.prefix or ""))
-        if not wanted.opens and not (own and own.leads):
+        if not wanted.opens and not (own and own.lead is None):
             wanted = wanted._replace(opens=NVCC)
     chosen = choose(wanted, draft.toolkits, draft.facts, draft.ask_absent)
     draft.toolkit, draft.rejected, draft.absent = chosen
