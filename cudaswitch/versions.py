@@ -188,6 +188,8 @@ def parse_request(
     Raises RequestError for anything else; nothing is ever expanded or executed.
     """
     where = f" (asked for by {origin})" if origin else ""
+    if "@" in text and is_version(text.replace("@", "+").partition("+")[0]):
+        raise RequestError(f"`{brief(text)}` is for another platform{where}", "cudaswitch list")
     base, plus, extra = text.strip().partition("+")
     if not extra:
         base += plus
@@ -208,9 +210,7 @@ def parse_request(
         if base.startswith(("/", "~", ".")) and not base.startswith("~="):
             hint = "to register an existing toolkit: cudaswitch adopt FOLDER"
         if base.endswith(".lock"):
-            hint = (
-                f"to install what a lock file lists: cudaswitch sync --lock {quote_request(base)}"
-            )
+            hint = f"to install what it lists: cudaswitch sync --lock {quote_request(base)}"
         raise RequestError(
             f"`{brief(text)}` is not a CUDA version, range, alias or keyword{where}",
             spelling_hint(base) or hint,

@@ -137,15 +137,15 @@ def locked_for(path: Path, platforms: Sequence[str]) -> list[LockedToolkit]:
 def choose(asked: Asked, work: Path) -> list[ChosenKit]:
     """Work out the exact packages; nothing is downloaded whose index states its hash."""
     chosen = []
-    named = tuple(each for each in asked.what if files.names_file(each))
+    named = tuple(dict.fromkeys(each for each in asked.what if files.names_file(each)))
     if named and asked.cudnn:
         raise click.UsageError(LIBRARY_OF_FILE)
-    if named and len(named) == len(asked.what):
+    if named and len(named) == len(set(asked.what)):
         refuse_unheeded("a file is taken as it is")
-    for platform in asked.platforms or (current_platform(),):
+    for platform in dict.fromkeys(asked.platforms) or (current_platform(),):
         if named:
             chosen.append(ChosenKit(_of_files(named, platform, work, asked.offline)))
-        for request in _requests(asked, named):
+        for request in dict.fromkeys(_requests(asked, named)):
             chosen.append(_of_request(request, asked, platform, work))
     return chosen
 

@@ -179,15 +179,18 @@ def _from_pip(wanted: Sequence[Exact], workdir: Path, offline: bool) -> dict[str
         listed.write_text("".join(lines))
         dest = work / "wheels"
         what = _requirement(group[0]) + (f" and {len(group) - 1} more" if group[1:] else "")
-        run_pip(
-            [
-                *("download", "--no-deps", "--only-binary=:all:", "--require-hashes"),
-                *([] if platform == "noarch" else tags_of(platform)),
-                *("--dest", str(dest), "--requirement", str(listed)),
-            ],
-            what,
-            offline=offline,
-        )
+        try:
+            run_pip(
+                [
+                    *("download", "--no-deps", "--only-binary=:all:", "--require-hashes"),
+                    *([] if platform == "noarch" else tags_of(platform)),
+                    *("--dest", str(dest), "--requirement", str(listed)),
+                ],
+                what,
+                offline=offline,
+            )
+        except NotFoundError as error:
+            raise NotFoundError(error.message, _WAY) from None
         brought = {keep(path): path for path in sorted(dest.iterdir())}
         for each in group:
             if each.sha256 not in brought:

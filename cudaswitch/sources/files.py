@@ -34,6 +34,9 @@ def names_file(what: str) -> bool:
 
     Where it can be a version, what lies in the working directory does not matter.
     """
+    # A lock file lists packages, and is none; as a version it is refused with what takes it.
+    if what.endswith(".lock") and not is_url(what):
+        return False
     is_path = os.sep in what or (what.startswith("~") and not what.startswith("~="))
     if is_path or _ARCHIVE.fullmatch(what):
         return True

@@ -18,7 +18,7 @@ from threading import Event
 from cudaswitch import settings
 from cudaswitch.download.access import Limits
 from cudaswitch.download.urls import redact
-from cudaswitch.errors import FULL, SourceError, printable
+from cudaswitch.errors import FULL, NotFoundError, SourceError, printable
 from cudaswitch.paths import cache
 from cudaswitch.platforms import home_folder
 from cudaswitch.sources.choosing import instead
@@ -148,7 +148,7 @@ def _failure(what: str, said: str, offline: bool) -> SourceError:
             f"pip ran out of memory for {what}: its index sends too much", "pip config list"
         )
     if offline:
-        return SourceError(
+        return NotFoundError(
             f"the folders that pip searches offline do not have {what}: {last}",
             f"{settings.way_online()}, or name a folder of wheels in PIP_FIND_LINKS",
         )

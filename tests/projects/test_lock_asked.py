@@ -1,0 +1,40 @@
+"""What is asked of `lock` twice, and what is asked of the wrong command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checks import refused, succeeded
+from cudaswitch.lockfile import LockedToolkit, lock_text, locked, read_lock
+from cudaswitch.platforms import current_platform
+from folder_server import FolderServer
+from homes import Home
+
+
+def test_what_is_named_twice_is_locked_once(
+    home: Home, tmp_path: Path, channel: FolderServer, pair: list[Path]
+) -> None:
+    lab = ("--channel", f"{channel.url}/lab")
+    platform = ("--platform", "linux-64") * 2
+    succeeded(home.run("alias", "thesis", "10.1"))
+    for words in (("10.1", "10.1", *lab), ("10.1", "thesis", *platform, *lab), pair[:1] * 2):
+        succeeded(home.run("lock", *words, cwd=tmp_path))
+        [kit] = read_lock(tmp_path / "cuda.lock")
+        assert [row.file for row in kit.packages] == [pair[0].name]
+
+
+@pytest.mark.parametrize("name", ["cuda.lock", "./cuda.lock"])
+def test_a_lock_file_is_no_package(home: Home, tmp_path: Path, name: str) -> None:
+    (tmp_path / "cuda.lock").write_text("version = 1\n")
+    done = home.run("install", name, cwd=tmp_path)
+    refused(done, "is not a CUDA version", hint=f"cudaswitch sync --lock {name}")
+
+
+def test_wheels_that_are_not_here_offline(home: Home, tmp_path: Path) -> None:
+    row = locked("https://h/nvidia_nvvm-13.0.88-py3-none-any.whl", "0" * 64, None, "pypi")
+    kit = LockedToolkit("13.0", None, current_platform(), "13.0.2", (row,))
+    (tmp_path / "cuda.lock").write_text(lock_text([kit]))
+    done = home.run("sync", "--offline", cwd=tmp_path)
+    refused(done, "offline do not have nvidia_nvvm==13.0.88", hint="then sync with --from-dir DIR")
