@@ -48,6 +48,7 @@ def chosen(components: str, offered: Collection[str], release: str) -> set[str]:
     if unknown := sorted(names - set(offered)):
         raise RequestError(
             f"{release} has no component `{'`, `'.join(unknown)}`",
-            _instead(unknown[0], [*SETS, FULL, *sorted(offered)]),
+            # On PyPI `all` is another word for ours.
+            _instead(unknown[0], [*SETS, FULL, *sorted({*offered} - {"all"})]),
         )
     return names
