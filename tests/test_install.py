@@ -138,7 +138,7 @@ def test_cudnn_alone_says_what_it_waits_for(home: Home, tmp_path: Path) -> None:
     assert succeeded(done) == []
     assert done.stderr.splitlines() == [
         "cudaswitch: installed, but no installed toolkit goes with it yet",
-        "hint: install the CUDA toolkit it was built for, and the two will be combined",
+        "hint: cudaswitch install 10.1, and the two will be combined",
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -108,6 +109,19 @@ def test_a_toolkit_that_nobody_has(home: Home) -> None:
     for command in ("verify", "remove"):
         message = refused(home.run(command, "lab"), hint="hint: cudaswitch list")
         assert message.endswith("no toolkit `lab` is installed, and there is no alias `lab`")
+
+
+@pytest.mark.parametrize("name", ["10.1.243@win-64", "10.1.243+cudnn7.6.5@win-64"])
+def test_a_toolkit_for_another_platform(home: Home, name: str) -> None:
+    for command in (["use"], ["pin"], ["check"], ["exec"]):
+        done = home.run(*command, name, *(["--", "true"] if command == ["exec"] else []))
+        refused(done, f"`{name}` is for another platform", hint="cudaswitch list")
+
+
+@pytest.mark.parametrize("option", ["--from=pypi", "--components=minimal"])
+def test_a_file_is_taken_as_it_is(home: Home, pair: list[Path], option: str) -> None:
+    done = home.run("install", pair[0], option)
+    refused(done, "requires a version: a file is taken as it is", code=2)
 
 
 def test_a_toolkit_without_cudnn_is_brought_without(stocked: Home) -> None:

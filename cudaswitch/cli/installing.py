@@ -16,6 +16,7 @@ from cudaswitch.cli.wanting import (
     Order,
     chosen_here,
     means_auto,
+    refuse_unheeded,
     refuse_words,
     wanted,
 )
@@ -67,6 +68,8 @@ def install(
         raise click.UsageError("--sha256 requires exactly one file or URL")
     if cudnn and len(named) == len(what):
         raise click.UsageError(LIBRARY_OF_FILE)
+    if len(named) == len(what):
+        refuse_unheeded("a file is taken as it is")
     refuse_words(what)
     # Each is looked at before any of them is downloaded.
     requests = {each: wanted(each, cudnn) for each in what if each not in named}
@@ -110,7 +113,7 @@ def install(
             store.publish_anew()
     bring_up_to_date()
     if not made:
-        output.tell_of_no_toolkit()
+        output.tell_of_no_toolkit(store)
     for name, kit in made.items():
         talk.line(name)
         output.tell_of_building(kit, store.compiler_of(kit))

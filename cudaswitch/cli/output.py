@@ -7,9 +7,12 @@ import os
 import click
 
 from cudaswitch import talk
+from cudaswitch.platforms import current_platform
+from cudaswitch.versions import quote_request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cudaswitch.store import Store
     from cudaswitch.toolkit import Toolkit
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON with stable keys.")
@@ -63,10 +66,21 @@ def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
         talk.hint(found.hint)
 
 
-def tell_of_no_toolkit() -> None:
+def tell_of_no_toolkit(store: Store) -> None:
     """Say that what was installed is no part of a toolkit yet, as cuDNN alone."""
+    used = {package for kit in store.toolkits() for package in kit.packages}
+    lone = {
+        (one.cuda, one.platform)
+        for one in store.packages()
+        if one.component == "cudnn" and one.cuda and one.id not in used
+    }
     talk.say("installed, but no installed toolkit goes with it yet")
-    talk.hint("install the CUDA toolkit it was built for, and the two will be combined")
+    what = "install the CUDA toolkit it was built for"
+    if len(lone) == 1:
+        [(cuda, platform)] = lone
+        what = f"cudaswitch install {quote_request(cuda)}"
+        what += f" --platform {platform}" if platform != current_platform() else ""
+    talk.hint(f"{what}, and the two will be combined")
 
 
 def size(count: int) -> str:

@@ -168,7 +168,7 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
         if present := _present(store, kit) or next(reversed(fresh.get(kit, [])), None):
             names[present.name] = None
     if not names:
-        output.tell_of_no_toolkit()
+        output.tell_of_no_toolkit(store)
     for name in names:
         talk.line(name)
 
