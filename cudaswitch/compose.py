@@ -15,6 +15,7 @@ from cudaswitch.durable import NO_HARD_LINKS
 from cudaswitch.elf import ElfError
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import CONTENTS, MANIFEST
+from cudaswitch.regular import BASE
 from cudaswitch.toolkit import Entry, Package, parents, platform_of
 from cudaswitch.versions import Version
 
@@ -118,6 +119,7 @@ def compose(
 
 def _fill_up(base: Path, target: Path, platform: str) -> None:
     """Link to all of a toolkit elsewhere that the target does not have of its own."""
+    (target / BASE).symlink_to(base)
     triple = _TRIPLES[platform]
     gathered = {
         base / "lib64": "lib64",

@@ -17,6 +17,7 @@ from cudaswitch.environments import (
 from cudaswitch.errors import CudaswitchError, RequestError
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home, real_path
+from cudaswitch.regular import toolkit_is_there
 from cudaswitch.store import all_stores, all_toolkits, dealias, find
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import VERSION_FILE, Request, parse_request
@@ -98,7 +99,7 @@ def answer_to_pin(environment: Environment) -> Decision:
     """
     request = pin_of(environment)
     given = environment.want_kept()
-    if given is None or not os.path.isdir(given.home) or environment.is_own():
+    if given is None or not toolkit_is_there(given.home) or environment.is_own():
         return answer(request, environment)
     # They ask anew what `auto` means where packages have come since.
     if dealias(request).text == "auto" and environment.changed_since(environment.want_file):

@@ -9,7 +9,7 @@ from cudaswitch.activation import Want
 from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError, RequestError
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.platforms import at_home
-from cudaswitch.regular import opening, read_regular, why_no_folder
+from cudaswitch.regular import opening, read_regular, toolkit_is_there, why_no_folder
 from cudaswitch.sites import extended, matching
 from cudaswitch.versions import VERSION_FILE, VERSION_FILE_LIMIT, Request, parse_version_file
 
@@ -113,7 +113,7 @@ class Environment(NamedTuple):
             home = kept[0].partition(":")[0]
         except (OSError, ValueError, IndexError):
             return None
-        return kept if is_current and (not home or os.path.isdir(home)) else None
+        return kept if is_current and (not home or toolkit_is_there(home)) else None
 
 
 def kind_of(prefix: str | PathLike[str]) -> Owner | None:

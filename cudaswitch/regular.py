@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+BASE = ".base"
+"""In a toolkit that is laid over another one: a link to that one."""
 _BLANKS = " \t\n\r"
 """What JSON takes for blanks."""
 
@@ -44,6 +46,15 @@ def is_there(path: str | os.PathLike[str]) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     return True
+
+
+def toolkit_is_there(home: str) -> bool:
+    """Tell whether a toolkit is; one that is laid over another is of no use without that one.
+
+    Shells go by the same link (`__cudaswitch_there`).
+    """
+    base = f"{home}/{BASE}"
+    return os.path.isdir(home) and (not os.path.islink(base) or os.path.isdir(base))
 
 
 def why_no_folder(path: str | os.PathLike[str]) -> tuple[str, str] | None:

@@ -31,7 +31,7 @@ from cudaswitch.errors import (
     ToolMissingError,
 )
 from cudaswitch.programs import find_program, is_program, search_path, why_closed
-from cudaswitch.regular import read_regular
+from cudaswitch.regular import read_regular, toolkit_is_there
 from cudaswitch.store import toolkits_here
 from cudaswitch.tools import is_toolkit_tool
 from cudaswitch.versions import parse_gpus, parse_request
@@ -68,7 +68,7 @@ def change_here(
     """
     if want.home == "system":
         return None
-    if not os.path.isdir(want.home):
+    if not toolkit_is_there(want.home):
         raise StoreError(f"toolkit `{want.home}` is gone", "cudaswitch list")
     bundled, xla = None, False
     for prefix in reached(entered(variables), variables):

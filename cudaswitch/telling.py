@@ -23,6 +23,7 @@ from cudaswitch.environments import (
 from cudaswitch.errors import CudaswitchError, ToolMissingError
 from cudaswitch.paths import real_path
 from cudaswitch.programs import search_path, why_closed
+from cudaswitch.regular import toolkit_is_there
 from cudaswitch.store import all_stores, all_toolkits, out_of_reach, toolkits_here
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.tools import is_shim
@@ -62,7 +63,7 @@ def current(as_json: bool = False) -> None:
     else:
         talk.line(talk.from_here(f"{kit.name if kit else path} (asked for by {decision.origin})"))
         talk.line(path)
-    if path is not None and not os.path.isdir(path):
+    if path is not None and not toolkit_is_there(path):
         talk.say("that is gone")
         # Only `use` stores a path; other requests are resolved among toolkits that are there.
         talk.hint(way_out())
@@ -159,7 +160,7 @@ def _again(pinned: Environment) -> str:
     # An activate script that was written anew knows nothing of it.
     lost = pinned.owner == "V" and unhooked_scripts(pinned)[0]
     given = pinned.want_kept()
-    is_gone = given is not None and given.home != "system" and not os.path.isdir(given.home)
+    is_gone = given is not None and given.home != "system" and not toolkit_is_there(given.home)
     if not lost and not is_gone:
         return "activate the environment again"
     if not pinned.is_own():

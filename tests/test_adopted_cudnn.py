@@ -218,6 +218,10 @@ def test_what_is_laid_over_one_that_was_moved_is_gone_with_it(
         f"`{place}` that {name} is based on is gone",
         hint="adopt it",
     )
+    found = json.loads(home.run("doctor", "--json").stdout)["findings"]
+    told = [one["evidence"] for one in found if one["code"] == "CS062"]
+    assert told[0].startswith("`11.2.152` was adopted, and its folder is gone")
+    assert told[1].startswith(f"`{name}` is based on `{place}`, which is gone; pinned by ")
     if is_removed:
         succeeded(home.run("remove", "11.2.152"))
         refused(home.run("exec", "11.2", "--", "true"), gone, hint=f"remove {name}")

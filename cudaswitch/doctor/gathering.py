@@ -105,7 +105,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         xla_data=folders.bad_xla_data(variables),
         # What a shared store has lost its keeper has to mend, and one that is away comes back.
         lost={
-            kit.name: tuple(_waiting_for(kit))
+            kit: tuple(_waiting_for(kit))
             for kit in all_stores()[0].toolkits()
             if kit in lost and not out_of_reach(kit)
         },

@@ -228,12 +228,13 @@ def _stub_loaded(facts: Facts) -> Iterator[Found]:
 
 
 def _lost(facts: Facts) -> Iterator[Found]:
-    for name, pins in facts.lost.items():
-        pinned = f"; pinned by {', '.join(pins)}" if pins else ""
-        evidence = f"`{name}` was adopted, and its folder is gone{pinned}"
+    for kit, pins in facts.lost.items():
+        adopted = f"`{kit.name}` was adopted, and its folder is gone"
+        evidence = f"`{kit.name}` is based on `{kit.base}`, which is gone" if kit.base else adopted
+        evidence += f"; pinned by {', '.join(pins)}" if pins else ""
         # What a pin has installed in its place is not to be removed by this.
-        again = (replacing(facts, hook, [name]) for hook in facts.hooks)
-        remove = f"cudaswitch remove {'--force ' if pins else ''}{name}"
+        again = (replacing(facts, hook, [kit]) for hook in facts.hooks)
+        remove = f"cudaswitch remove {'--force ' if pins else ''}{kit.name}"
         yield Found(evidence, next(filter(None, again), remove))
 
 
@@ -364,8 +365,9 @@ RULES = (
     Rule(
         "CS062",
         "warning",
-        "An adopted toolkit is gone",
-        "its folder was removed behind our back; what is pinned to it changes nothing any more",
+        "A toolkit is gone",
+        "its folder, or the toolkit that it is based on, was removed behind our back; a pin that"
+        " only it answers changes nothing any more",
         ("NVIDIA/nvidia-container-toolkit#1088", "NVIDIA/libnvidia-container#117"),
         _lost,
     ),

@@ -238,8 +238,8 @@ class Facts:
     libdevice: str | None = None
     xla_data: str | None = None
     """The folder that XLA_FLAGS names, where that has no libdevice."""
-    lost: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Adopted toolkits of the person's own store whose folder is gone, and whose pins they were."""
+    lost: Mapping[Toolkit, tuple[str, ...]] = field(default_factory=dict)
+    """Toolkits of the person's own store that are gone (see `ground`), and whose pins they were."""
     away: Away | None = None
     store_link: tuple[str, str] | None = None
     """The person's own store where it is a link to nothing, with what it names."""

@@ -13,6 +13,7 @@ from cudaswitch.doctor.folders import DATA_DIR
 from cudaswitch.doctor.model import Facts, Folder, Found, Hook, LinesOut, Relist
 from cudaswitch.environments import Environment
 from cudaswitch.shells import TYPED, spelling
+from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request
 
 _IN_PATTERNS, _IN_TEXTS = re.compile(r"[\\.*[^$,]"), re.compile(r"[\\&,]")
@@ -199,15 +200,15 @@ def same_release(facts: Facts, request: Request) -> str | None:
     return fits[-1] if fits else None
 
 
-def replacing(facts: Facts, hook: Hook, lost: Iterable[str]) -> str | None:
+def replacing(facts: Facts, hook: Hook, lost: Iterable[Toolkit]) -> str | None:
     """Spell what installs a toolkit again that is gone, for a pin that no other answers.
 
-    `lost` are the names of such; until then they are taken.
+    `lost` are such; until then their names are taken.
     """
     asked = hook.request
     if not hook.refused or asked is None or same_release(facts, asked):
         return None
-    if not any(hook.environment.prefix in facts.lost[name] for name in lost):
+    if not any(hook.environment.prefix in facts.lost[kit] for kit in lost):
         return None
     install = f"cudaswitch install --force {what_to_install(facts, asked)}"
     return chain(facts, install, pin_command(facts, hook))

@@ -217,7 +217,8 @@ def answers() -> tuple[str, str]:
 
     Integration and shims share them. The second stands behind the first.
     """
-    return text_of("ready.sh"), "".join(map(text_of, ("packages.sh", "file.sh", "answers.sh")))
+    ready = text_of("there.sh") + text_of("ready.sh")
+    return ready, "".join(map(text_of, ("packages.sh", "file.sh", "answers.sh")))
 
 
 def init(

@@ -12,9 +12,9 @@ function __cudaswitch_ready
         return
     end
     read --global __csw < $_cudaswitch_root/requests/$argv[1]; or return 1
-    test -d $__csw/.; and return 0
+    test -d $__csw/. -a ! -L $__csw/.base; and return 0
     set -l home
-    string match --quiet --regex '^(?<home>[^:]*):' -- $__csw; and test -d $home/.
+    string match --quiet --regex '^(?<home>[^:]*)' -- $__csw; and __cudaswitch_there $home
 end
 
 # The same for what a shared store answers, which was kept: it holds as long as nobody has changed
@@ -35,7 +35,7 @@ function __cudaswitch_lent
     for folder in (string split : -- $folders)
         $_cudaswitch_test $folder/toolkits -nt $file; and return 1
     end
-    string match --quiet --regex '^(?<kept>[^:]*)' -- $__csw; and test -d $kept/.
+    string match --quiet --regex '^(?<kept>[^:]*)' -- $__csw; and __cudaswitch_there $kept
 end
 
 # $__csw = the ready answer to the version file $argv[1]; fails where Python must be asked.
@@ -145,5 +145,5 @@ function __cudaswitch_automatic
     test "$env" = $argv[1]; or return 1
     test -z "$__csw"; and return 0
     string match --quiet --regex '^(?<env>[^:]*)' -- $__csw
-    test -d $env/.
+    __cudaswitch_there $env
 end

@@ -59,7 +59,7 @@ __cudaswitch_lent() {
         if [ "${_csw_folders%%:*}/toolkits" -nt "$_csw_file" ]; then return 1; fi
         case $_csw_folders in *:*) _csw_folders=${_csw_folders#*:} ;; *) _csw_folders='' ;; esac
     done
-    [ -d "${__csw%%:*}/." ]
+    __cudaswitch_there "${__csw%%:*}"
 }
 
 # Take the line $_csw_line apart: $_csw_key, and its value in $_csw_line, empty where it says
@@ -145,7 +145,7 @@ __cudaswitch_automatic() {
     if __cudaswitch_newer "$1" "$_csw_file"; then return 2; fi
     { \read -r _csw_rest && \read -r __csw && { \read -r _csw_caution || \:; }; } < "$_csw_file" || return 1
     if [ "$_csw_rest" != "$1" ] || [ -n "${2:+$_csw_caution}" ]; then return 1; fi
-    [ -z "$__csw" ] || [ -d "${__csw%%:*}/." ]
+    [ -z "$__csw" ] || __cudaswitch_there "${__csw%%:*}"
 }
 
 # __csw = the ready answer to the request $1 where that is `auto`, of the pin $2 or for the active

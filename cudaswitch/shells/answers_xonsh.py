@@ -19,6 +19,7 @@ from xonsh.built_ins import XSH
 
 from cudaswitch.environments import Environment, environment_at, pin_of
 from cudaswitch.errors import CudaswitchError
+from cudaswitch.regular import toolkit_is_there
 from cudaswitch.versions import VERSION_FILE_LIMIT, parse_version_file
 
 root: str = globals()["root"]
@@ -38,7 +39,7 @@ def ready(request: str) -> str | None:
         want = Path(root, "requests", request).read_text(encoding="utf-8").partition("\n")[0]
     except OSError:
         return None
-    return want if os.path.isdir(want.partition(":")[0]) else None
+    return want if toolkit_is_there(want.partition(":")[0]) else None
 
 
 def located() -> str:
@@ -72,7 +73,7 @@ def ask_once(about: Path, content: bytes | None, option: str) -> str | None:
     now = content_of(Path(root, "requests", ".fingerprint"))
     want, then = asked.get((about, content), (None, b""))
     home = (want or "").partition(":")[0]
-    if then != now or (home.startswith("/") and not os.path.isdir(home)):
+    if then != now or (home.startswith("/") and not toolkit_is_there(home)):
         asked.clear()
         want = ask(option, str(about))
         asked[about, content] = want, now
@@ -144,7 +145,7 @@ def pinned(prefix: str) -> str:
     if is_outdated(environment):
         text = ask("--environment", prefix) or text
     home, colon, options = text.partition(":")
-    if home != "system" and not os.path.isdir(home):
+    if home != "system" and not toolkit_is_there(home):
         # Somebody else may have pinned it, and this person's store have what answers it.
         other = ask("--file", environment.pin_file, stderr=subprocess.DEVNULL)
         if other:

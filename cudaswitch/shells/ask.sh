@@ -14,6 +14,7 @@
 _cudaswitch_root=$1 program=$2 what=$3
 shift 3
 . "${0%/*}/packages.sh"
+. "${0%/*}/there.sh"
 . "${0%/*}/ready.sh"
 . "${0%/*}/answers.sh"
 

@@ -31,8 +31,8 @@ if ($_cswc_way == use || $_cswc_way == off) then
         else if ("$argv:q" == "-") then
             set _cswc_want = "${_CUDASWITCH_PREVIOUS:q}"
             if ("${_cswc_want:q}" =~ /*) then
-                set _cswc_text = 'if [ -d "${1%%:*}/." ]; then exit; fi; printf "cudaswitch: \`%s\` is gone\nhint: cudaswitch use VERSION\n" "${1%%:*}" >&2; echo gone'
-                set _cswc_ask = '/bin/sh -c $_cswc_text:q sh $_cswc_want:q'
+                set _cswc_text = '. "$2/there.sh"; if __cudaswitch_there "${1%%:*}"; then exit; fi; printf "cudaswitch: \`%s\` is gone\nhint: cudaswitch use VERSION\n" "${1%%:*}" >&2; echo gone'
+                set _cswc_ask = '/bin/sh -c $_cswc_text:q sh $_cswc_want:q $_cudaswitch_texts:q'
                 if ("`$_cswc_ask`" == gone) set _cswc_code = 1
             endif
         else if ("$argv:q" == system) then

@@ -87,7 +87,7 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
                     return 1
                 end
                 set want $_CUDASWITCH_PREVIOUS
-                if string match --quiet --regex '^(?<home>/[^:]*)' -- "$want"; and not test -d $home/.
+                if string match --quiet --regex '^(?<home>/[^:]*)' -- "$want"; and not __cudaswitch_there $home
                     echo "cudaswitch: `$home` is gone" >&2
                     echo 'hint: cudaswitch use VERSION' >&2
                     return 1

@@ -107,7 +107,7 @@ __cudaswitch_command() {
                 __csw=$_CUDASWITCH_PREVIOUS
                 case $__csw in
                     /*)
-                        if ! [ -d "${__csw%%:*}/." ]; then
+                        if ! __cudaswitch_there "${__csw%%:*}"; then
                             printf 'cudaswitch: `%s` is gone\n' "${__csw%%:*}" >&2
                             printf 'hint: cudaswitch use VERSION\n' >&2
                             return 1

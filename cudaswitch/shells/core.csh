@@ -68,7 +68,8 @@ if ($_csw_do == enter) then
         eval "$_csw_split"
         set _csw_words = ($_csw_words[1]:q)
         eval "$_csw_join"
-        if (! -d "${_csw_value:q}/.") then
+        # One that is laid over another is of no use without that one.
+        if (! -d "${_csw_value:q}/." || (-l "${_csw_value:q}/.base" && ! -d "${_csw_value:q}/.base/.")) then
             # Somebody else may have pinned it, and this person's store have what answers it.
             set _csw_text = 'if [ -x "$3" ] && o=$("$3" want --file "$2/etc/cudaswitch/pin" 2> /dev/null); then case $o in system | /*) printf "%s\n" "$o"; exit ;; esac; fi; if [ -t 2 ]; then printf "cudaswitch: \`%s\` is gone, so nothing is switched (pinned by \`%s\`)\n" "$1" "$2" >&2; fi; echo gone'
             set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_value:q $_csw_env:q $_csw_program:q'

@@ -16,7 +16,9 @@ foreach _cswl_n (1 3)
     set _cswl_words = "${_cswl_want:as/ //:as/	//:as/:/ /}"
     set _cswl_words = ($_cswl_words:x)
     set _cswl_words = "$_cswl_words[1]:q"
-    if ("${_cswl_want:q}" !~ /* || -d "${_cswl_words:as// /:as//	/:q}/.") exit
+    set _cswl_words = "${_cswl_words:as// /:as//	/:q}"
+    if ("${_cswl_want:q}" !~ /*) exit
+    if (-d "${_cswl_words:q}/." && (! -l "${_cswl_words:q}/.base" || -d "${_cswl_words:q}/.base/.")) exit
     set _cswl_want = ""
 end
 if ("${_cswl_about:q}" == "${_cswl_refused:q}") then

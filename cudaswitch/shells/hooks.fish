@@ -57,6 +57,12 @@ function __cudaswitch_enter
     __cudaswitch_entered $argv
 end
 
+# Is the toolkit $argv[1] there? One that is laid over another is of no use without that one.
+function __cudaswitch_there
+    test -d $argv[1]/.; or return 1
+    not test -L $argv[1]/.base; or test -d $argv[1]/.base/.
+end
+
 # The same, whatever there is already.
 function __cudaswitch_entered
     test $argv[1] = V -a -n "$_cudaswitch_undone"; and __cudaswitch_finished
@@ -74,7 +80,7 @@ function __cudaswitch_entered
     end
     set -l home
     string match --quiet --regex '^(?<home>[^:]*)' -- "$want"
-    if test "$home" != system; and not test -d "$home/."
+    if test "$home" != system; and not __cudaswitch_there "$home"
         # Somebody else may have pinned it, and this person's store have what answers it.
         if not test -x "$_cudaswitch_program"
                 or not set want ($_cudaswitch_program want --file $argv[2]/etc/cudaswitch/pin 2>/dev/null)

@@ -86,7 +86,7 @@ __cudaswitch_entered() {
             ;;
         loaded) \unset _CUDASWITCH_X ;;
     esac
-    if [ "$_csw_home" != system ] && ! [ -d "${_csw_home%%:*}/." ]; then
+    if [ "$_csw_home" != system ] && ! __cudaswitch_there "${_csw_home%%:*}"; then
         __cudaswitch_otherwise "$_csw_home" "$2"
         _csw_home=$__csw
     fi
@@ -131,7 +131,7 @@ __cudaswitch_said() {
     esac
     _csw_file=$_csw_file/requests/$CUDASWITCH_VERSION
     if [ -f "$_csw_file" ] && \read -r _csw_file < "$_csw_file" \
-        && [ -d "${_csw_file%%:*}/." ]; then
+        && __cudaswitch_there "${_csw_file%%:*}"; then
         __csw=$_csw_file
     fi
 }

@@ -67,7 +67,9 @@ function __cudaswitch_ask_once
     set -l about "$argv[1]:$__csw"
     set -l home
     string match --quiet --regex '^(?<home>/[^:]*)' -- "$_cudaswitch_answer"
-    if test "$about" != "$_cudaswitch_asked"; or test -n "$home" -a ! -d "$home/."
+    if test "$about" != "$_cudaswitch_asked"; or begin
+            test -n "$home"; and not __cudaswitch_there $home
+        end
         set -g _cudaswitch_news asking
         set -g _cudaswitch_answer (__cudaswitch_run want $argv[2..])
         set -l code $status

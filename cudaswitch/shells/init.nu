@@ -19,6 +19,11 @@ def __cudaswitch_is_file [path] {
     try { ($path | path expand --strict | path type) == file } catch { false }
 }
 
+# Is a toolkit there? One that is laid over another is of no use without that one.
+def __cudaswitch_there [home] {
+    (__cudaswitch_is_dir $home) and (($'($home)/.base' | path type) != symlink or (__cudaswitch_is_dir $'($home)/.base'))
+}
+
 # The ready answer to a request, null where Python must be asked.
 def __cudaswitch_ready [request] {
     # A pattern is none.
@@ -26,7 +31,7 @@ def __cudaswitch_ready [request] {
     let file = $'($env._cudaswitch_root.0)/requests/($request)'
     if not (__cudaswitch_is_file $file) { return null }
     let want = (try { %open --raw $file | lines | get --optional 0 | default '' } catch { '' })
-    if (__cudaswitch_is_dir ($want | split row : | first)) { $want }
+    if (__cudaswitch_there ($want | split row : | first)) { $want }
 }
 
 # The text of a version file, null where it is another user's, or longer than Python takes.
@@ -97,7 +102,7 @@ def __cudaswitch_automatic [prefix] {
     let said = (try { %open --raw $file | decode utf-8 | lines } catch { return null })
     if $said.0? != $prefix { return null }
     let want = ($said.1? | default '')
-    if $want == '' or (__cudaswitch_is_dir ($want | split row : | first)) { $want }
+    if $want == '' or (__cudaswitch_there ($want | split row : | first)) { $want }
 }
 
 # What Python answers, which is asked, and complains, once as long as $about and what is installed
@@ -107,7 +112,7 @@ def --env __cudaswitch_ask_once [what, ...args] {
     let installed = $'($env._cudaswitch_root.0)/requests/.fingerprint'
     let about = [...$what (try { %open --raw $installed | decode utf-8 } catch { '' })]
     let home = ($env._cudaswitch_answer?.0? | default '' | split row : | first)
-    if $env._cudaswitch_asked? != $about or ($home != '' and $home != system and not (__cudaswitch_is_dir $home)) {
+    if $env._cudaswitch_asked? != $about or ($home != '' and $home != system and not (__cudaswitch_there $home)) {
         $env._cudaswitch_answer = [(try { ^(__cudaswitch_program) want ...$args | collect } catch { '' })]
         $env._cudaswitch_asked = $about
     }
@@ -166,7 +171,7 @@ def __cudaswitch_pin [prefix] {
     }
     let want = if ($now | is-empty) { $want } else { $now }
     let home = ($want | split row : | first)
-    if $home == system or (__cudaswitch_is_dir $home) { return $'($want):env=($prefix)' }
+    if $home == system or (__cudaswitch_there $home) { return $'($want):env=($prefix)' }
     # Somebody else may have pinned it, and this person's store have what answers it.
     let other = (try { ^(__cudaswitch_program) want --file $pin e> /dev/null | collect | str trim --right --char "\n" } catch { '' })
     if $other == system or $other starts-with / { return $'($other):env=($prefix)' }
@@ -308,7 +313,7 @@ def --env --wrapped cudaswitch [...args] {
                 error make --unspanned {msg: 'cudaswitch: there is no previous choice in this shell', help: 'cudaswitch use VERSION'}
             }
             let home = ($env._CUDASWITCH_PREVIOUS | split row : | first)
-            if ($home | str starts-with /) and not (__cudaswitch_is_dir $home) {
+            if ($home | str starts-with /) and not (__cudaswitch_there $home) {
                 error make --unspanned {msg: $'cudaswitch: `($home)` is gone', help: 'cudaswitch use VERSION'}
             }
             $env._CUDASWITCH_PREVIOUS

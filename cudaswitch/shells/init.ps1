@@ -10,13 +10,21 @@ function global:__cudaswitch_located {
     if ($found) { $found.Source } else { $global:_cudaswitch_program }
 }
 
+# Is a toolkit there? One that is laid over another is of no use without that one. What is listed
+# may be a link that leads nowhere.
+function global:__cudaswitch_there([string] $Toolkit) {
+    [IO.Directory]::Exists($Toolkit) -and
+        ([IO.Directory]::Exists("$Toolkit/.base") -or
+        [IO.Directory]::GetFileSystemEntries($Toolkit, '.base').Count -eq 0)
+}
+
 # The ready answer to a request, nothing where Python must be asked.
 function global:__cudaswitch_ready([string] $Request) {
     if ($Request -cnotmatch '\A[A-Za-z0-9_+<>=!][A-Za-z0-9._+<>=!,-]*\z') { return }
     $file = "$global:_cudaswitch_root/requests/$Request"
     if (-not [IO.File]::Exists($file)) { return }
     $want = [IO.File]::ReadAllText($file).Split("`n")[0]
-    if ([IO.Directory]::Exists($want.Split(':')[0])) { $want }
+    if (__cudaswitch_there ($want.Split(':')[0])) { $want }
 }
 
 # Have the packages of an environment changed since the file was written?
@@ -58,7 +66,7 @@ function global:__cudaswitch_automatic([string] $Prefix) {
     if (-not [IO.File]::Exists($file) -or (__cudaswitch_newer $Prefix $file)) { return $null }
     $said = [IO.File]::ReadAllText($file).Split("`n")
     if ($said.Count -lt 2 -or $said[0] -cne $Prefix) { return $null }
-    if ($said[1] -and -not [IO.Directory]::Exists($said[1].Split(':')[0])) { return $null }
+    if ($said[1] -and -not (__cudaswitch_there ($said[1].Split(':')[0]))) { return $null }
     $said[1]
 }
 
@@ -133,7 +141,7 @@ function global:__cudaswitch_pinned([string] $Prefix) {
         if ($now) { $want = $now }
     }
     $toolkit = $want.Split(':')[0]
-    if ($toolkit -cne 'system' -and -not [IO.Directory]::Exists($toolkit)) {
+    if ($toolkit -cne 'system' -and -not (__cudaswitch_there $toolkit)) {
         # Somebody else may have pinned it, and this person's store have what answers it.
         $other = "$(& (__cudaswitch_located) want --file "$Prefix/etc/cudaswitch/pin" 2> $null)"
         $want = if ($other -cmatch '^(/|system$)') { $other } else { 'gone' + $want.Substring($toolkit.Length) }
@@ -284,7 +292,7 @@ function global:cudaswitch {
             $want = $global:_cudaswitch_previous
             $why = if ($null -eq $want) { 'there is no previous choice in this shell' }
             $gone = "$want".Split(':')[0]
-            if ($gone.StartsWith('/') -and -not (Test-Path -LiteralPath $gone -PathType Container)) {
+            if ($gone.StartsWith('/') -and -not (__cudaswitch_there $gone)) {
                 $why = "``$gone`` is gone"
             }
             if ($why) {

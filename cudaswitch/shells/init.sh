@@ -79,7 +79,7 @@ __cudaswitch_ask_once() {
     __cudaswitch_content "$_cudaswitch_root/requests/.fingerprint"
     _csw_about=$1:$__csw
     case ${_cudaswitch_answer-} in
-        /*) if ! [ -d "${_cudaswitch_answer%%:*}/." ]; then _cudaswitch_asked=''; fi ;;
+        /*) if ! __cudaswitch_there "${_cudaswitch_answer%%:*}"; then _cudaswitch_asked=''; fi ;;
     esac
     if [ "$_csw_about" != "${_cudaswitch_asked-}" ]; then
         shift

@@ -18,6 +18,7 @@ from xonsh.tools import unthreadable
 
 from cudaswitch.activation import Want, host_compiler, undone
 from cudaswitch.environments import active_environment, stacked_on
+from cudaswitch.regular import toolkit_is_there
 from cudaswitch.shells.answers_xonsh import (
     answer,
     ask,
@@ -280,7 +281,7 @@ def use(arguments: list[str], stderr: Any) -> int:
         if want is None:
             return refused("there is no previous choice in this shell", stderr)
         home = want.partition(":")[0]
-        if home.startswith("/") and not os.path.isdir(home):
+        if home.startswith("/") and not toolkit_is_there(home):
             return refused(f"`{home}` is gone", stderr)
     elif arguments == ["system"]:
         want = "system"

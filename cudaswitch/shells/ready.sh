@@ -12,5 +12,11 @@ __cudaswitch_ready() {
     case ${ZSH_VERSION-} in
         '') IFS= \read -r __csw < "$__csw" ;;
         *) __csw=$(< "$__csw") ;;
-    esac && [ -d "${__csw%%:*}/." ]
+    esac || return 1
+    # A call takes zsh longer than all of this, and most are laid over nothing.
+    if [ -L "${__csw%%:*}/.base" ]; then
+        __cudaswitch_there "${__csw%%:*}"
+    else
+        [ -d "${__csw%%:*}/." ]
+    fi
 }

@@ -79,7 +79,7 @@ FAMILIES = {
             quote_posix,
             core=(
                 *("packages.sh", "bundled.sh", "copies.sh", "exported.sh", "flags.sh"),
-                *("lists.sh", "core.sh", "plain.sh", "besides.sh", "hooks.sh"),
+                *("lists.sh", "core.sh", "plain.sh", "besides.sh", "there.sh", "hooks.sh"),
             ),
             activate="activate",
             deactivate=r"(?m)^deactivate\s*\(\)\s*\{[ \t]*\r?\n",

@@ -8,7 +8,7 @@ if ("${_csw_value:q}" == "") then
 endif
 set _csw_pin = ""
 if (! $?_cudaswitch_root) set _csw_pin = "${_csw_asks:q}"
-set _csw_text = 'for f in core hooks; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; CUDASWITCH_VERSION=$2; __cudaswitch_said "${3#=}"; printf "%s\n" "$__csw"'
+set _csw_text = 'for f in there core hooks; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; CUDASWITCH_VERSION=$2; __cudaswitch_said "${3#=}"; printf "%s\n" "$__csw"'
 set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_value:q "=${_csw_pin:q}"'
 set _csw_value = "`$_csw_words`"
 if (! $?_cudaswitch_root) then

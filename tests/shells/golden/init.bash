@@ -11,6 +11,7 @@ __cudaswitch_load() { __cudaswitch_unaliased \eval '<packages.sh, [[>
 <core.sh, [[>
 <plain.sh, [[>
 <besides.sh, [[>
+<there.sh, [[>
 <hooks.sh, [[>
 <ready.sh, [[>
 <answers.sh, [[>

@@ -7,6 +7,7 @@
 <core.sh, [[>
 <plain.sh, [[>
 <besides.sh, [[>
+<there.sh, [[>
 <hooks.sh, [[>
 <ready.sh, [[>
 <answers.sh, [[>

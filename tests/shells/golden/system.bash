@@ -13,6 +13,7 @@ esac
 <core.sh, [[>
 <plain.sh, [[>
 <besides.sh, [[>
+<there.sh, [[>
 <hooks.sh, [[>
 \export _CUDASWITCH_U='system'
 __cudaswitch_settle
