@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from functools import partial
 
 from cudaswitch import automatic, lent, ready, running, settings, talk
@@ -68,16 +67,16 @@ FORMS: dict[str, Callable[[str], None]] = {
 """The word that a shell asks with → what answers the one behind it."""
 
 
-def _begun() -> int:
-    """Return the time in nanoseconds: what changes from now on is looked at again the next time."""
+def _begun() -> str:
+    """Return the state of shared stores: what changes from now on is looked up the next time."""
     ready.refresh()  # the next shell may find an older cudaswitch's
-    return time.time_ns()
+    return lent.state()
 
 
-def _remember(request: Request, want: Want, began: int, pinned: Environment | None = None) -> None:
+def _remember(request: Request, want: Want, began: str, pinned: Environment | None = None) -> None:
     """Have a ready answer the next time: to a range, to `auto` here, and to what is lent.
 
-    `want` is what was told, looked up at `began`, in nanoseconds.
+    `want` is what was told, `began` what `_begun` returned before it was looked up.
     """
     environment = pinned or active_environment(os.environ)
     usual = settings.usual_libraries()

@@ -7,12 +7,11 @@ import time
 
 from cudaswitch import settings
 from cudaswitch.activation import Want
-from cudaswitch.environments import WANT_LIMIT, Environment
+from cudaswitch.environments import Environment
 from cudaswitch.errors import CudaswitchError, NotInstalledError, StoreError, UnfitError
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.paths import FINGERPRINT, home, listed
-from cudaswitch.regular import read_regular
-from cudaswitch.store import all_present, all_stores, taken
+from cudaswitch.paths import home, listed
+from cudaswitch.store import all_present, all_stores, offered, taken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,22 +100,14 @@ def recall(environment: Environment) -> Answer:
     if kept and not is_refusal:
         return Answer(Want.parse(kept[0]) if kept[0] else None)
     # What changes while it is looked at is looked at again the next time.
-    began, offered = time.time_ns(), _offered()
+    began, installed = time.time_ns(), offered(home())
     answer = ask(environment)
     if "\n" not in environment.prefix and not isinstance(answer.refusal, StoreError):
         _keep(environment, answer, began)
         # Whoever has changed what is installed meanwhile may have dropped all answers before this.
-        if _offered() != offered:
+        if offered(home()) != installed:
             _drop(environment.answer_file(home().at("auto")))
     return answer
-
-
-def _offered() -> bytes:
-    """Return what tells one state of what is installed from another."""
-    try:
-        return read_regular(home().at("requests", FINGERPRINT), WANT_LIMIT)
-    except OSError:
-        return b""
 
 
 def _drop(*files: str) -> None:

@@ -162,7 +162,8 @@ class OwnStore(Store):
         failure: OSError | None = None
         found = self._published()
         offered = [
-            (name, kit.name, compilers[kit.path])
+            # Stores are moved; an adopted toolkit that is elsewhere is another one.
+            (name, kit.name if kit.packages else kit.path, compilers[kit.path])
             for name, kit in sorted(answers.items())
             if not _is_range(name)
         ]

@@ -1,8 +1,9 @@
 """What requests mean that only a shared store answers, kept until one of the stores changes.
 
 The ready answers of one's own store are written when it changes. Nobody is told when another
-person's does, so shells compare times (`__cudaswitch_lent`): lent/NAME holds what CUDASWITCH_STORES
-or `requests/.stores` said, the stores whose toolkits are watched, and the want.
+person's does, so shells compare what it offers (`__cudaswitch_lent`): lent/NAME holds what
+CUDASWITCH_STORES or `requests/.stores` said, the stores, their fingerprints, and the want. Times
+would tell nothing of a store that is replaced by another one.
 """
 
 from __future__ import annotations
@@ -16,17 +17,23 @@ from cudaswitch.errors import CudaswitchError
 from cudaswitch.ownership import is_anothers
 from cudaswitch.paths import home, listed, stores
 from cudaswitch.platforms import expanded
+from cudaswitch.store import offered
 from cudaswitch.versions import Request
 
 _MOST = 50
 """Answers that are kept, which are all dropped then: some script may ask for ever new ones."""
 
 
-def keep(request: Request, want: Want, asked_ns: int) -> None:
+def state() -> str:
+    """Return what tells one state of the shared stores from another."""
+    return "".join(f":{offered(store)}" for store in stores()[1:])
+
+
+def keep(request: Request, want: Want, offers: str) -> None:
     """Keep what a request means that the person's own store has no answer to.
 
-    `want` is without what the request says besides, `asked_ns` the time at which it was looked up.
-    Nothing is kept where nothing may be written.
+    `want` is without what the request says besides, `offers` the `state` of
+    before it was looked up. Nothing is kept where nothing may be written.
     """
     from cudaswitch.durable import write_atomically  # noqa: PLC0415  # as all that is for writing
     from cudaswitch.staging import plain_modes, require_writable  # noqa: PLC0415
@@ -44,11 +51,9 @@ def keep(request: Request, want: Want, asked_ns: int) -> None:
         own.lent.mkdir(exist_ok=True)
         if len(listed(own.lent)) >= _MOST:
             forget()
-        text = f"{_said()}\n{os.pathsep.join(folders)}\n{want}\n"
-        file = own.lent / str(request)
+        text = f"{_said()}\n{os.pathsep.join(folders)}\n{offers}\n{want}\n"
         # It can be looked up again.
-        write_atomically(file, text, lasting=False)
-        os.utime(file, ns=(asked_ns, asked_ns))
+        write_atomically(own.lent / str(request), text, lasting=False)
 
 
 def _said() -> str:

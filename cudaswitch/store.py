@@ -11,7 +11,7 @@ from cudaswitch.activation import Want
 from cudaswitch.environments import another_file, leads_elsewhere
 from cudaswitch.errors import NotInstalledError, RequestError, StoreError, nearest
 from cudaswitch.ownership import refuse_everybodys
-from cudaswitch.paths import MANIFEST, Home, listed, real_path, stores
+from cudaswitch.paths import FINGERPRINT, MANIFEST, Home, listed, real_path, stores
 from cudaswitch.platforms import current_platform
 from cudaswitch.regular import opening, read_json, read_regular
 from cudaswitch.talk import caution
@@ -157,6 +157,14 @@ def _alias_in(path: str) -> str:
 
 def _first_of(file: str) -> str:
     return read_regular(file, _SMALL_BYTES, head=True).decode(errors="replace")
+
+
+def offered(home: Home) -> str:
+    """Return what tells one state of what a store offers from another, "" where nothing does."""
+    try:
+        return _first_of(home.at("requests", FINGERPRINT)).partition("\n")[0]
+    except OSError:
+        return ""
 
 
 def compiler_for(kit: Toolkit) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from pathlib import Path
 
 import pytest
@@ -192,7 +191,6 @@ def test_what_is_lent_is_asked_for_once(
     kit = str(tmp_path / "cuda-12.6")
     assert [called(place, **variables) for _ in range(2)] == [(kit, True), (kit, False)]
     newer = echoing(tmp_path / "cuda-12.6.1" / "bin" / "nvcc").parents[1]
-    time.sleep(0.02)
     lends(place, shared, newer, "12.6.1")
     expected = kit if text == "12.6" else str(newer)
     assert [called(place, **variables) for _ in range(2)] == [(expected, True), (expected, False)]
@@ -204,6 +202,16 @@ def test_what_is_lent_is_asked_for_once(
     refresh()
     assert [called(place, **variables)[1] for _ in range(2)] == [True, False]
     variables["CUDASWITCH_STORES"] = str(shared)
+    assert [called(place, **variables) for _ in range(2)] == [(expected, True), (expected, False)]
+
+
+def test_what_is_lent_may_be_adopted_elsewhere(place: Place, shared: Path, tmp_path: Path) -> None:
+    variables = {"CUDASWITCH_STORES": str(shared), "CUDASWITCH_VERSION": "12.6"}
+    assert called(place, **variables) == (str(tmp_path / "cuda-12.6"), True)
+    other = echoing(tmp_path / "other" / "bin" / "nvcc").parents[1]
+    succeeded(place.home.run("remove", "12.6", CUDASWITCH_HOME=str(shared)))
+    lends(place, shared, other, "12.6")
+    expected = str(other)
     assert [called(place, **variables) for _ in range(2)] == [(expected, True), (expected, False)]
 
 

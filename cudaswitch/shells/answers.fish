@@ -17,8 +17,8 @@ function __cudaswitch_ready
     string match --quiet --regex '^(?<home>[^:]*)' -- $__csw; and __cudaswitch_there $home
 end
 
-# The same for what a shared store answers, which was kept: it holds as long as nobody has changed
-# those stores, or which there are.
+# The same for what a shared store answers, which was kept: it holds as long as those stores offer the
+# same, and are the same.
 function __cudaswitch_lent
     set -l file $_cudaswitch_root/lent/$argv[1]
     test -f $file; or return 1
@@ -28,13 +28,18 @@ function __cudaswitch_lent
     end
     set -l kept
     set -l folders
+    set -l offered
+    set -l offers
     begin
-        read kept; and read folders; and read --global __csw
+        read kept; and read folders; and read offered; and read --global __csw
     end <$file
     and test "$kept" = "$said"; or return 1
-    for folder in (string split : -- $folders)
-        $_cudaswitch_test $folder/toolkits -nt $file; and return 1
+    for fingerprint in (string split : -- $folders)/requests/.fingerprint
+        set said ''
+        test -f $fingerprint -a -r $fingerprint; and read said <$fingerprint
+        set offers "$offers:$said"
     end
+    test "$offers" = "$offered"; or return 1
     string match --quiet --regex '^(?<kept>[^:]*)' -- $__csw; and __cudaswitch_there $kept
 end
 

@@ -40,11 +40,11 @@ __cudaswitch_read() {
     __csw=$__csw${_csw_mode:+:lib=$_csw_mode}${_csw_gpus:+:gpus=$_csw_gpus}
 }
 
-# __csw = what a shared store answers to the request $1, which was kept: it holds as long as nobody has
-# changed those stores, or which there are. Where there is a ready answer that one counts.
+# __csw = what a shared store answers to the request $1, which was kept: it holds as long as those
+# stores offer the same, and are the same. Where there is a ready answer that one counts.
 __cudaswitch_lent() {
-    \local _csw_file _csw_said _csw_folders IFS
-    _csw_file=$_cudaswitch_root/lent/$1 _csw_said=${CUDASWITCH_STORES-} IFS=''
+    \local _csw_file _csw_said _csw_folders _csw_offered _csw_offers IFS
+    _csw_file=$_cudaswitch_root/lent/$1 _csw_said=${CUDASWITCH_STORES-} _csw_offers='' IFS=''
     case $1 in '' | [.-]* | *[!A-Za-z0-9._+'<>=!,'-]*) return 1 ;; esac
     if ! [ -f "$_csw_file" ] || [ -f "$_cudaswitch_root/requests/$1" ]; then return 1; fi
     if [ -z "$_csw_said" ] && [ -f "$_cudaswitch_root/requests/.stores" ]; then
@@ -52,14 +52,15 @@ __cudaswitch_lent() {
     fi
     {
         \read -r __csw && [ "$__csw" = "$_csw_said" ] \
-            && \read -r _csw_folders && \read -r __csw
+            && \read -r _csw_folders && \read -r _csw_offered && \read -r __csw
     } < "$_csw_file" || return 1
     while [ -n "$_csw_folders" ]; do
-        # shellcheck disable=SC3013  # dash, busybox, bash and zsh have `-nt`
-        if [ "${_csw_folders%%:*}/toolkits" -nt "$_csw_file" ]; then return 1; fi
+        _csw_file=${_csw_folders%%:*}/requests/.fingerprint _csw_said=''
+        if [ -f "$_csw_file" ] && [ -r "$_csw_file" ]; then \read -r _csw_said < "$_csw_file"; fi
+        _csw_offers=$_csw_offers:$_csw_said
         case $_csw_folders in *:*) _csw_folders=${_csw_folders#*:} ;; *) _csw_folders='' ;; esac
     done
-    __cudaswitch_there "${__csw%%:*}"
+    [ "$_csw_offers" = "$_csw_offered" ] && __cudaswitch_there "${__csw%%:*}"
 }
 
 # Take the line $_csw_line apart: $_csw_key, and its value in $_csw_line, empty where it says

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from pathlib import Path
 
 import pytest
@@ -384,26 +383,30 @@ def test_what_is_installed_is_used_without_python(shell: Shell, person: Person) 
 
 @told_apart
 def test_python_is_asked_once_for_what_a_shared_store_has(shell: Shell, tmp_path: Path) -> None:
-    """Until somebody changes that store: shells tell by its time."""
+    """Until that store is another one: its times say nothing, nor which clock they are of."""
     person = make_person(tmp_path / "account", (shell.name,))
-    shared, kit = tmp_path / "shared", tmp_path / "lent"
-    shutil.copytree(person.kits[2].home, kit)
-    lends = ("adopt", kit, "--as", "9.2")
-    succeeded(person.home.run(*lends, CUDASWITCH_HOME=str(shared)))
+    shared, releases, kits = tmp_path / "shared", tmp_path / "releases", []
+    for release, versions in (("1", ["9.1"]), ("2", ["9.1", "9.2"])):
+        for version in versions:
+            kits.append(tmp_path / f"cuda-{version}")
+            shutil.copytree(person.kits[2].home, kits[-1], dirs_exist_ok=True)
+            lends = ("adopt", kits[-1], "--as", version)
+            succeeded(person.home.run(*lends, CUDASWITCH_HOME=str(releases / release)))
+        os.utime(releases / release / "toolkits", (1e9, 1e9))
+    shared.symlink_to(releases / "1")
     watched = spied(person, shell, tmp_path)
     tree = tmp_path / "tree"
     tree.mkdir()
     (tree / ".cuda-version").write_text(">=9,<10\n")
     stores = {"CUDASWITCH_STORES": str(shared)}
-    steps = ["cudaswitch use 9.2", "cudaswitch off", cd(shell, tree), cd(shell, tmp_path)]
-    for asks in (2, 0):
+    steps = ["cudaswitch use 9", "cudaswitch off", cd(shell, tree), cd(shell, tmp_path)]
+    for asks, kit in ((2, kits[0]), (0, kits[0]), (2, kits[-1]), (0, kits[-1])):
         result = watched.play(shell, *steps, **stores).check()
         seen = [result.snaps[number].get("CUDA_HOME") for number in "1234"]
         assert seen == [str(kit), None, str(kit), None]
         count = tmp_path / "count"
         assert (count.read_text() if count.exists() else "").count("want") == asks
         count.write_text("")
-    later = time.time() + 1
-    os.utime(shared / "toolkits", (later, later))
-    watched.play(shell, *steps, **stores).check()
-    assert (tmp_path / "count").read_text().count("want") == 2
+        if kit == kits[0] and not asks:
+            shared.unlink()
+            shared.symlink_to(releases / "2")
