@@ -118,10 +118,9 @@ def test_a_toolkit_for_another_platform(home: Home, name: str) -> None:
         refused(done, f"`{name}` is for another platform", hint="cudaswitch list")
 
 
-@pytest.mark.parametrize("option", ["--from=pypi", "--components=minimal"])
-def test_a_file_is_taken_as_it_is(home: Home, pair: list[Path], option: str) -> None:
-    done = home.run("install", pair[0], option)
-    refused(done, "requires a version: a file is taken as it is", code=2)
+def test_a_file_is_taken_as_it_is(home: Home, pair: list[Path]) -> None:
+    """Who says besides that it is of conda's is right."""
+    assert succeeded(home.run("install", pair[0], "--from", "conda")) == ["10.1.243"]
 
 
 def test_a_toolkit_without_cudnn_is_brought_without(stocked: Home) -> None:

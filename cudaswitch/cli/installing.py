@@ -16,7 +16,6 @@ from cudaswitch.cli.wanting import (
     Order,
     chosen_here,
     means_auto,
-    refuse_unheeded,
     refuse_words,
     wanted,
 )
@@ -68,8 +67,6 @@ def install(
         raise click.UsageError("--sha256 requires exactly one file or URL")
     if cudnn and len(named) == len(what):
         raise click.UsageError(LIBRARY_OF_FILE)
-    if len(named) == len(what):
-        refuse_unheeded("a file is taken as it is")
     refuse_words(what)
     # Each is looked at before any of them is downloaded.
     requests = {each: wanted(each, cudnn) for each in what if each not in named}
