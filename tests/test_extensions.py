@@ -64,11 +64,11 @@ def test_the_hint_brings_nvcc(cuda, kit, platform, options) -> None:
 
 
 def test_the_nvcc_of_the_environment_makes_up_for_it() -> None:
-    own = OwnNvcc("12.4", "/env/nvidia/cu12", "record", leads=False)
+    own = OwnNvcc("12.4", "/env/nvidia/cu12", "record", lead="how it is found")
     env = facts(torch("2.5.1", "12.4"), compiler=own)
     answer = resolve(env, [toolkit("12.4.1")], absent=without("12.4.1"))
-    assert answer.hint == "export CUDA_HOME=/env/nvidia/cu12"
-    answer = resolve(env._replace(compiler=own._replace(leads=True)), [toolkit("12.4.1")])
+    assert answer.hint == own.lead
+    answer = resolve(env._replace(compiler=own._replace(lead=None)), [toolkit("12.4.1")])
     assert (answer.toolkit, answer.absent, answer.hint) == (None, (), None)
 
 
