@@ -296,6 +296,20 @@ def test_a_toolkit_without_libraries_is_told_and_made_whole(
 
 
 @only_linux
+def test_an_adopted_toolkit_without_libraries_gives_way(
+    home: Home, numba: Env, nvidia: str, tmp_path: Path
+) -> None:
+    there = {"VIRTUAL_ENV": str(numba.prefix), "CUDASWITCH_NVIDIA_URL": nvidia}
+    there["CUDASWITCH_DRIVER"] = "580.65.06"
+    adopted = adoptable.toolkit(tmp_path / "cuda-12.4", "12.4.1")
+    (adopted / "lib64/libcudart.so.12").symlink_to("libcudart.so.11.2.152")
+    succeeded(home.run("adopt", adopted, "--as", "12.4.1"))
+    for _ in range(2):
+        assert succeeded(home.run("install", "auto", "--from", "nvidia", **there)) == ["12.4.1"]
+        assert succeeded(home.run("resolve", **there))[0] == "needs CUDA 12: 12.4.1"
+
+
+@only_linux
 def test_an_older_toolkit_that_is_whole_goes_before_a_newer_one(
     home: Home, numba: Env, nvidia: str, tmp_path: Path
 ) -> None:

@@ -124,18 +124,22 @@ def nvidia(tmp_path: Path) -> str:
 def test_a_toolkit_of_libraries_is_told_and_gets_nvcc(
     home: Home, bundled: Env, nvidia: str
 ) -> None:
-    there = {"VIRTUAL_ENV": str(bundled.prefix), "CUDASWITCH_NVIDIA_URL": nvidia}
-    there["CUDASWITCH_DRIVER"] = "580.65.06"
+    there = {"VIRTUAL_ENV": str(bundled.prefix), "CUDASWITCH_DRIVER": "580.65.06"}
     kit, lacks = home.store / "toolkits/12.4.1", "12.4.1 lacks nvcc, which builds extensions"
-    succeeded(home.run("install", "12.4", "--from", "nvidia", "--components", "cudart", **there))
+    some = ("--from", "nvidia", "--components", "cudart")
+    succeeded(home.run("install", "12.4", *some, CUDASWITCH_NVIDIA_URL=nvidia))
     done = home.run("exec", "auto", "--", *TELL, **there)
     assert succeeded(done) == [str(kit)]
     assert done.stderr == f"cudaswitch: {lacks}\nhint: cudaswitch install 12.4 --force\n"
     assert f"{lacks}\n" in home.run("pin", "auto", **there).stderr
-    for _ in range(2):
-        assert succeeded(home.run("install", "auto", **there)) == ["12.4.1"]
-        assert (kit / "bin/nvcc").exists()
-        assert home.run("exec", "auto", "--", *TELL, **there).stderr == ""
+    # It runs as it is: no network is needed, and no choice of components undone.
+    for options in ([], ["--offline"], ["--from", "pypi"], ["--components", "cudart"]):
+        done = home.run("install", "auto", *options, CUDASWITCH_NVIDIA_URL="file:///no", **there)
+        assert succeeded(done) == ["12.4.1"]
+        assert "12.4.1 lacks nvcc\nhint: cudaswitch install 12.4 --force\n" in done.stderr
+    succeeded(home.run("install", "12.4", "--force", **there, CUDASWITCH_NVIDIA_URL=nvidia))
+    assert (kit / "bin/nvcc").exists()
+    assert home.run("exec", "auto", "--", *TELL, **there).stderr == ""
 
 
 @only_linux
@@ -153,8 +157,7 @@ def test_an_adopted_one_with_nvcc_is_taken(
     assert succeeded(home.run("install", "auto", **there)) == ["12.4.0"]
 
 
-def test_what_no_usual_source_can_make_whole_stays(stocked: Home, bundled: Env) -> None:
-    """conda has the libraries of these alone: to bring them again would change nothing."""
+def test_the_nvcc_of_old_releases_is_in_runfiles(stocked: Home, bundled: Env) -> None:
     shutil.rmtree(bundled.prefix / bundled.site)
     bundled.torch("1.7.1+cu101", "10.1")
     bundled.file("torch/lib/libtorch_cuda.so")

@@ -85,9 +85,10 @@ def install(
         # Files on one command line belong together, whatever their number.
         brought = [artifact for delivery in deliveries.values() for artifact in delivery.artifacts]
         bundles = [sources.Delivery(tuple(brought))] if brought else []
+        lacking = False
         for each, request in requests.items():
-            usual = not source and not channels
-            chosen, lacks = (None, False) if platform else chosen_here(each, usual=usual)
+            chosen, lacks = (None, False) if platform else chosen_here(each)
+            lacking |= lacks
             order = Order(
                 *(store.home, source, channels, components, platform, offline, work),
                 anew=force or lacks,
@@ -100,7 +101,9 @@ def install(
                 bundles.append(got)
                 continue
             made[got.name] = got
-        for kits in install_artifacts(store, bundles, platform=platform, force=force):
+        # What is adopted without them gives way to one of its name that has them.
+        anew = force or lacking
+        for kits in install_artifacts(store, bundles, platform=platform, force=anew):
             made |= {kit.name: kit for kit in kits}
         for each, delivery in deliveries.items():
             files.remember(each, delivery, cache())

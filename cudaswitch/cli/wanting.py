@@ -25,7 +25,7 @@ from cudaswitch.errors import (
 )
 from cudaswitch.paths import Home
 from cudaswitch.platforms import current_platform
-from cudaswitch.sources.choosing import source_for, usual_source
+from cudaswitch.sources.choosing import source_for
 from cudaswitch.sources.components import refuse_unknown
 from cudaswitch.staging import refuse_unwritable
 from cudaswitch.store import all_present, all_stores, dealias, find
@@ -85,24 +85,18 @@ def means_auto(what: str) -> bool:
     return dealias(parse_request(what)).text == "auto"
 
 
-def chosen_here(what: str, *, usual: bool) -> tuple[Version | None, bool]:
+def chosen_here(what: str) -> tuple[Version | None, bool]:
     """Tell which CUDA that is installed `auto` means, and whether it lacks what is opened of it.
 
-    With `usual` that is to come from the usual source, which may have nvcc of newer releases alone.
+    One that lacks nvcc alone runs what is there; who builds extensions is told what brings it.
     """
     kits = all_present() if means_auto(what) else []
     answer = resolved(required_environment(os.environ, ""), kits) if kits else None
     chosen = next((kit.version for kit in kits if answer and kit.name == answer.toolkit), None)
-    lacks = answer.absent if answer else ()
-    if answer and chosen and usual and lacks == ("nvcc",) and _lacks_nvcc(chosen):
+    if answer and answer.absent == ("nvcc",):
         talk.caution(CudaswitchError(f"{answer.toolkit} lacks nvcc", answer.hint))
-        lacks = ()
-    return chosen, bool(lacks)
-
-
-def _lacks_nvcc(cuda: Version) -> bool:
-    """Tell whether the usual source of a release has only its libraries."""
-    return usual_source(Request(str(cuda)))[0] == "conda"
+        return chosen, False
+    return chosen, bool(answer and answer.absent)
 
 
 def wanted(what: str, cudnn: str | None) -> Request:
@@ -204,7 +198,7 @@ class Order:
             whence = {"system": "adopted", "file": "from a file"}
             shown = whence.get(kit.source, f"from {kit.source}")
             talk.say(f"CUDA {kit.version} is already installed, {shown}")
-            # What is adopted has no source; another one is put beside it.
+            # What is adopted has no source that could bring it again.
             anew = "installs another one" if kit.source == "system" else "reinstalls it"
             force = f"installs that of {source}, if there is one" if source else anew
             talk.hint(f"--force {force}")
