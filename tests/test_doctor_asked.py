@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -206,22 +207,34 @@ def test_a_toolkit_that_is_gone_names_its_pins(patient: Patient, tmp_path: Path)
     assert "--global" not in found(patient)["CS062"]["evidence"]
 
 
-@pytest.mark.parametrize("order", [["CS075", "CS062"], ["CS062", "CS075"]], ids=str)
-def test_a_toolkit_that_is_gone_is_installed_again(patient: Patient, order: list[str]) -> None:
+@pytest.mark.parametrize("order", list(permutations(["CS075", "CS079", "CS062"])), ids=str)
+def test_a_toolkit_that_is_gone_is_installed_again(
+    patient: Patient, order: tuple[str, ...]
+) -> None:
     """Its name is taken as long as it is adopted, and neither command undoes the other."""
     kit, env = patient.adopt("10.1.243"), patient.virtualenv()
     patient.run("pin", "10.1", "-p", env.prefix)
+    patient.run("pin", "10.1", "--global")
     shutil.rmtree(kit)
     packages = [builders.cudatoolkit_10_1(patient.work / "packages")]
     patient.env["CUDASWITCH_CHANNELS"] = str(
         builders.local_channel(patient.work / "channel", packages)
     )
     rows = found(patient)
-    assert list(rows) == ["CS075", "CS062"]
+    assert list(rows) == ["CS075", "CS079", "CS062"]
     for code in order:
         for command in rows[code]["fix"].split(" && "):
             patient.run(*shlex.split(command)[1:])
-    assert found(patient) == {}
+    assert "10.1.243" in "".join(patient.run("list"))
+    assert not {"CS075", "CS079", "CS062"} & found(patient).keys()
+
+
+def test_a_number_that_no_release_has_is_not_installed_again(patient: Patient) -> None:
+    """An adopted toolkit may be named after its nvcc."""
+    kit, env = patient.adopt("12.4.131"), patient.virtualenv()
+    patient.run("pin", "12.4.131", "-p", env.prefix)
+    shutil.rmtree(kit)
+    assert found(patient)["CS062"]["fix"] == "cudaswitch remove --force 12.4.131"
 
 
 def test_a_store_that_everybody_may_write(patient: Patient) -> None:

@@ -19,7 +19,7 @@ from cudaswitch.doctor.spelling import (
     install_command,
     newest_asked,
     put_first,
-    replacing,
+    removing,
     setting,
     use_command,
     without,
@@ -232,10 +232,7 @@ def _lost(facts: Facts) -> Iterator[Found]:
         adopted = f"`{kit.name}` was adopted, and its folder is gone"
         evidence = f"`{kit.name}` is based on `{kit.base}`, which is gone" if kit.base else adopted
         evidence += f"; pinned by {', '.join(pins)}" if pins else ""
-        # What a pin has installed in its place is not to be removed by this.
-        again = (replacing(facts, hook, [kit]) for hook in facts.hooks)
-        remove = f"cudaswitch remove {'--force ' if pins else ''}{kit.name}"
-        yield Found(evidence, next(filter(None, again), remove))
+        yield Found(evidence, removing(facts, kit))
 
 
 def _away(facts: Facts) -> Iterator[Found]:

@@ -14,6 +14,7 @@ from cudaswitch.doctor.spelling import (
     chain,
     newest_asked,
     pin_command,
+    removing,
     replacing,
     same_release,
     use_command,
@@ -122,6 +123,10 @@ def _unanswered(facts: Facts) -> Iterator[Found]:
     hint = error.hint or ""
     command = _COMMAND.match(hint)
     fix = command[0] if command else _asked_otherwise(facts, error.message, hint)
+    for kit in facts.lost:
+        if fix in (f"cudaswitch remove {kit.name}", f"cudaswitch remove --force {kit.name}"):
+            fix = removing(facts, kit)
+            break
     yield Found(error.message if fix == hint else f"{error.message}; {hint}", fix)
 
 

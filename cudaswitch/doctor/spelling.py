@@ -8,6 +8,7 @@ from functools import partial
 
 from cudaswitch import ready
 from cudaswitch.activation import chosen, data_dir
+from cudaswitch.compat.redist import known_releases
 from cudaswitch.decision import options_of
 from cudaswitch.doctor.folders import DATA_DIR
 from cudaswitch.doctor.model import Facts, Folder, Found, Hook, LinesOut, Relist
@@ -210,8 +211,18 @@ def replacing(facts: Facts, hook: Hook, lost: Iterable[Toolkit]) -> str | None:
         return None
     if not any(hook.environment.prefix in facts.lost[kit] for kit in lost):
         return None
+    # What is adopted may have the number of its nvcc, which is no release's.
+    if asked.prefix and len(asked.prefix.parts) > 2 and asked.prefix not in known_releases("cuda"):
+        return None
     install = f"cudaswitch install --force {what_to_install(facts, asked)}"
     return chain(facts, install, pin_command(facts, hook))
+
+
+def removing(facts: Facts, kit: Toolkit) -> str:
+    """Spell what takes a toolkit that is gone off the list; not what a pin gets in its place."""
+    again = (replacing(facts, hook, [kit]) for hook in facts.hooks)
+    force = "--force " if facts.lost[kit] else ""
+    return next(filter(None, again), f"cudaswitch remove {force}{kit.name}")
 
 
 def pip(facts: Facts) -> str:
