@@ -67,13 +67,15 @@ FORMS: dict[str, Callable[[str], None]] = {
 """The word that a shell asks with → what answers the one behind it."""
 
 
-def _begun() -> str:
+def _begun() -> str | None:
     """Return the state of shared stores: what changes from now on is looked up the next time."""
     ready.refresh()  # the next shell may find an older cudaswitch's
     return lent.state()
 
 
-def _remember(request: Request, want: Want, began: str, pinned: Environment | None = None) -> None:
+def _remember(
+    request: Request, want: Want, began: str | None, pinned: Environment | None = None
+) -> None:
     """Have a ready answer the next time: to a range, to `auto` here, and to what is lent.
 
     `want` is what was told, `began` what `_begun` returned before it was looked up.

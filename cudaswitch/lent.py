@@ -24,16 +24,17 @@ _MOST = 50
 """Answers that are kept, which are all dropped then: some script may ask for ever new ones."""
 
 
-def state() -> str:
-    """Return what tells one state of the shared stores from another."""
-    return "".join(f":{offered(store)}" for store in stores()[1:])
+def state() -> str | None:
+    """Return what tells one state of the shared stores from another; None where one is closed."""
+    offers = [offered(store) for store in stores()[1:]]
+    return None if None in offers else "".join(f":{each}" for each in offers)
 
 
-def keep(request: Request, want: Want, offers: str) -> None:
+def keep(request: Request, want: Want, offers: str | None) -> None:
     """Keep what a request means that the person's own store has no answer to.
 
     `want` is without what the request says besides, `offers` the `state` of
-    before it was looked up. Nothing is kept where nothing may be written.
+    before it was looked up. Nothing is kept where nothing may be written, or that is not known.
     """
     from cudaswitch.durable import write_atomically  # noqa: PLC0415  # as all that is for writing
     from cudaswitch.staging import plain_modes, require_writable  # noqa: PLC0415
@@ -44,7 +45,7 @@ def keep(request: Request, want: Want, offers: str) -> None:
     if not is_named or not shared or not os.path.exists(own.layout) or is_anothers(own.folder):
         return
     # In these the lines and folders of the file have their ends.
-    if any(end in folder for folder in folders for end in ":\n"):
+    if offers is None or any(end in folder for folder in folders for end in ":\n"):
         return
     with contextlib.suppress(CudaswitchError, OSError), plain_modes(own.root):
         require_writable(own)

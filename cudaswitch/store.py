@@ -13,7 +13,7 @@ from cudaswitch.errors import NotInstalledError, RequestError, StoreError, neare
 from cudaswitch.ownership import refuse_everybodys
 from cudaswitch.paths import FINGERPRINT, MANIFEST, Home, listed, real_path, stores
 from cudaswitch.platforms import current_platform
-from cudaswitch.regular import opening, read_json, read_regular
+from cudaswitch.regular import opening, read_json, read_regular, toolkit_is_there
 from cudaswitch.talk import caution
 from cudaswitch.toolkit import Package, Toolkit
 from cudaswitch.versions import (
@@ -95,7 +95,7 @@ class Store:
 
     def present(self) -> list[Toolkit]:
         """List the toolkits that are there: what was adopted may have been deleted since."""
-        return [kit for kit in self.toolkits() if os.path.isdir(kit.ground)]
+        return [kit for kit in self.toolkits() if toolkit_is_there(kit.ground)]
 
     def packages(self) -> list[Package]:
         """List the packages with their files, by name."""
@@ -159,12 +159,14 @@ def _first_of(file: str) -> str:
     return read_regular(file, _SMALL_BYTES, head=True).decode(errors="replace")
 
 
-def offered(home: Home) -> str:
-    """Return what tells one state of what a store offers from another, "" where nothing does."""
+def offered(home: Home) -> str | None:
+    """Return what tells one state of what a store offers from another, None where it is closed."""
     try:
         return _first_of(home.at("requests", FINGERPRINT)).partition("\n")[0]
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return ""
+    except OSError:
+        return None
 
 
 def compiler_for(kit: Toolkit) -> str | None:

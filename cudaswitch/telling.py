@@ -363,7 +363,7 @@ def _without_toolkit(pins: Sequence[Holding], kits: Sequence[Toolkit]) -> None:
 
 def _state(kit: Toolkit, holders: Sequence[str]) -> str:
     told = []
-    if not os.path.isdir(kit.ground):
+    if not toolkit_is_there(kit.ground):
         told.append(f"`{kit.ground}` is {'out of reach' if out_of_reach(kit) else 'gone'}")
     if holders:
         told.append(f"pinned by {talk.some_of(holders)}")

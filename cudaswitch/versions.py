@@ -188,8 +188,6 @@ def parse_request(
     Raises RequestError for anything else; nothing is ever expanded or executed.
     """
     where = f" (asked for by {origin})" if origin else ""
-    if "@" in text and is_version(text.replace("@", "+").partition("+")[0]):
-        raise RequestError(f"`{brief(text)}` is for another platform{where}", "cudaswitch list")
     base, plus, extra = text.strip().partition("+")
     if not extra:
         base += plus

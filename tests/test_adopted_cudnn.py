@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import builders
 from adoptable import names, toolkit, write
 from builders import HELLO_CU
 from checks import refused, snapshot, succeeded
-from homes import Home
+from homes import Home, make_home
 
 ORDERS = ("adopt", "install"), ("install", "adopt")
 
@@ -255,3 +256,26 @@ def test_a_real_one_compiles_with_the_cudnn_beside_it(home: Home, tmp_path: Path
     )
     assert "[libcudnn.so.9]" in built.stdout
     assert not os.path.lexists(place / "include/cudnn.h")
+
+
+def test_of_another_store_one_that_is_laid_over_another_is_gone_with_it(
+    home: Home, tmp_path: Path
+) -> None:
+    place = toolkit(tmp_path / "cuda")
+    cudnn = builders.cudnn_archive(tmp_path, "8.3.1-8.4", "8.1.1.33", "11.2")
+    succeeded(home.run("adopt", place))
+    [name] = succeeded(home.run("install", cudnn))
+    (tmp_path / "other").mkdir()
+    other = make_home(tmp_path / "other")
+    succeeded(other.run("adopt", home.store / "toolkits" / name))
+    env = tmp_path / "env"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", env], check=True)
+    succeeded(home.run("pin", "11.2", "-p", env))
+    place.rename(tmp_path / "moved")
+    refused(other.run("exec", "11.2", "--", "true"), "is gone", hint=f"remove {name}")
+    assert " is gone" in "".join(succeeded(other.run("list")))
+    for person in (other, home):
+        told = {
+            one["code"] for one in json.loads(person.run("doctor", "--json").stdout)["findings"]
+        }
+        assert "CS062" in told and "CS071" not in told

@@ -111,13 +111,6 @@ def test_a_toolkit_that_nobody_has(home: Home) -> None:
         assert message.endswith("no toolkit `lab` is installed, and there is no alias `lab`")
 
 
-@pytest.mark.parametrize("name", ["10.1.243@win-64", "10.1.243+cudnn7.6.5@win-64"])
-def test_a_toolkit_for_another_platform(home: Home, name: str) -> None:
-    for command in (["use"], ["pin"], ["check"], ["exec"]):
-        done = home.run(*command, name, *(["--", "true"] if command == ["exec"] else []))
-        refused(done, f"`{name}` is for another platform", hint="cudaswitch list")
-
-
 def test_a_file_is_taken_as_it_is(home: Home, pair: list[Path]) -> None:
     """Who says besides that it is of conda's is right."""
     assert succeeded(home.run("install", pair[0], "--from", "conda")) == ["10.1.243"]

@@ -147,3 +147,15 @@ def test_ones_own_store_is_a_link_to_a_disk_that_is_away(
     refused(stocked.run("install", pair[0]), str(stocked.store), hint="dangling link")
     refused(stocked.run("exec", "10.1", "--", "true"), f"`{stocked.store}` does not exist")
     assert _away(stocked) == [f"mv --backup=numbered {stocked.store} {stocked.store}.bak"]
+
+
+def test_what_a_store_offers_is_not_remembered_where_it_does_not_tell(
+    stocked: Home, mine: Home
+) -> None:
+    """Nothing would tell shells that it offers another now."""
+    asked = ("want", "--for-use", "10.1")
+    with closed(stocked.store / "requests"):
+        succeeded(mine.run_plainly(*asked))
+    assert not list(mine.store.glob("lent/*"))
+    succeeded(mine.run_plainly(*asked))
+    assert list(mine.store.glob("lent/*"))

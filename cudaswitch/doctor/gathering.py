@@ -31,7 +31,7 @@ from cudaswitch.hostcompiler import bounds
 from cudaswitch.paths import Home, home
 from cudaswitch.platforms import expanded, home_folder
 from cudaswitch.programs import why_closed
-from cudaswitch.regular import read_regular
+from cudaswitch.regular import read_regular, toolkit_is_there
 from cudaswitch.resolver import resolve
 from cudaswitch.store import Store, all_stores, all_toolkits, dealias, find, out_of_reach
 from cudaswitch.toolkit import Toolkit
@@ -50,7 +50,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
     prefix = Path(environment.prefix) if environment else None
     needs = facts_of(prefix)
     kits = all_toolkits()
-    lost = [kit for kit in kits if not os.path.isdir(kit.ground)]
+    lost = [kit for kit in kits if not toolkit_is_there(kit.ground)]
     # What is proposed must be of use here.
     usable = [kit for kit in kits if kit.platform == needs.platform and kit not in lost]
     resolution, compiler = resolve(needs, usable, absent=absent), needs.compiler

@@ -29,7 +29,7 @@ from cudaswitch.hooks import (
     watched_since,
 )
 from cudaswitch.platforms import xdg
-from cudaswitch.regular import is_there, read_regular
+from cudaswitch.regular import is_there, read_regular, toolkit_is_there
 from cudaswitch.sites import names_of
 from cudaswitch.versions import Request
 
@@ -102,7 +102,8 @@ def _compare(environment: Environment, request: Request, want: Want) -> Hook:
     if written is None or written.home == want.home:
         return hook._replace(edited=tuple(map(str, edited)), old=tuple(map(str, old)))
     try:
-        stays = written.home == "system" or is_there(f"{written.home}/.")
+        at = written.home
+        stays = at == "system" or (is_there(f"{at}/.") and toolkit_is_there(at))
     except OSError:
         # A colleague's, who has pinned the environment that we share.
         return hook
