@@ -9,6 +9,7 @@ import pytest
 
 import builders
 from checks import proven, succeeded
+from cudaswitch.check.inventory import _end
 from homes import Home
 from preloaded import no_hard_links
 from stock import kit
@@ -52,3 +53,11 @@ def test_a_link_that_composing_adds(home: Home, tmp_path: Path) -> None:
     change(home.store / "toolkits/12.9.86/nvvm/lib64" / name)
     found = proven(home, "12.9", code=1)[name]
     assert found["detail"] == "its content differs from that of nvidia-cuda-nvcc-cu12 12.9.86"
+
+
+def test_links_one_after_the_other(tmp_path: Path) -> None:
+    (tmp_path / "lib64").mkdir()
+    for name, target in (("so", "libx.so.1"), ("so.1", "../lib64/libx.so.1.2"), ("so.2", "/x")):
+        (tmp_path / "lib64" / f"libx.{name}").symlink_to(target)
+    assert _end(str(tmp_path), "lib64/libx.so") == "lib64/libx.so.1.2"
+    assert _end(str(tmp_path), "lib64/libx.so.2") == "lib64/libx.so.2"

@@ -11,12 +11,13 @@ import adoptable
 import builders
 from builders.redist import redist_index
 from checks import succeeded
+from cudaswitch.detect.facts import facts_of
 from cudaswitch.detect.toolkits import absent
 from cudaswitch.platforms import current_platform
-from cudaswitch.resolver import OwnNvcc, explain, resolve
+from cudaswitch.resolver import Carried, OwnNvcc, explain, resolve
 from handmade import facts, found, toolkit, torch
 from homes import Home
-from made_environments import Env
+from made_environments import NEW_DRIVER, Env
 
 TELL = ("sh", "-c", 'echo "$CUDA_HOME"')
 only_linux = pytest.mark.skipif(current_platform() != "linux-64", reason="made for linux-64")
@@ -68,15 +69,34 @@ def test_the_nvcc_of_the_environment_makes_up_for_it() -> None:
     env = facts(torch("2.5.1", "12.4"), compiler=own)
     answer = resolve(env, [toolkit("12.4.1")], absent=without("12.4.1"))
     assert answer.hint == own.lead
-    answer = resolve(env._replace(compiler=own._replace(lead=None)), [toolkit("12.4.1")])
+    # Nobody looks for the nvcc of a toolkit where conda's builds.
+    env = env._replace(compiler=own._replace(lead=None))
+    answer = resolve(env, [toolkit("12.4.1")], absent=without("12.4.1"))
     assert (answer.toolkit, answer.absent, answer.hint) == (None, (), None)
 
 
-def test_who_runs_on_a_toolkit_is_not_told_of_nvcc() -> None:
+RUNTIME = Carried("cuda", "dist", "nvidia-cuda-runtime-cu12", "12.9.79", "12.9.79", "record")
+
+
+@pytest.mark.parametrize("carried", [(), (RUNTIME,)], ids=["none", "a part"])
+def test_who_runs_on_a_toolkit_is_not_told_of_nvcc(carried) -> None:
     asked = []
-    cupy = facts(found("cupy", "14.2.0", "12", dist="cupy-cuda12x"))
+    cupy = facts(found("cupy", "14.2.0", "12", dist="cupy-cuda12x"), carried=carried)
     resolve(cupy, [toolkit("12.4.1")], absent=lambda kit, parts: asked.extend(parts) or ())
-    assert asked and "nvcc" not in asked
+    assert "nvrtc" in asked and "nvcc" not in asked
+
+
+def test_a_build_that_is_in_no_index_may_be_of_a_release_that_is() -> None:
+    assert resolve(facts(torch("1.12.1", "11.4.0")), []).hint == "cudaswitch install 11.4"
+
+
+def test_what_it_cannot_run_without_is_told_before_nvcc(env: Env) -> None:
+    env.torch("2.9.1+cu128", "12.8", "nvidia-cudnn-cu12==9.10.2.21; platform_system == 'Linux'")
+    answer = resolve(
+        facts_of(env.prefix, driver=NEW_DRIVER), [toolkit("12.8.1")], absent=without("12.8.1")
+    )
+    assert (answer.toolkit, answer.absent) == ("12.8.1", ("nvcc",))
+    assert "which it takes cuDNN from, is missing" in (answer.caution or "")
 
 
 @pytest.mark.parametrize(

@@ -315,6 +315,17 @@ def test_a_colleagues_toolkit_is_neither_missing_nor_behind(stocked: Home, tmp_p
 
 
 @root_only
+def test_a_file_that_has_become_a_colleagues_asks_for_nothing(
+    stocked: Home, tmp_path: Path
+) -> None:
+    """Other than the pin of an environment, it is followed by nobody else."""
+    succeeded(stocked.run("pin", "10.1", "--dir", tmp_path))
+    os.chown(tmp_path / ".cuda-version", 12345, 12345)
+    [pin] = json.loads(stocked.run("list", "--json").stdout)["pins"]
+    assert (pin["request"], pin["path"]) == (None, None)
+
+
+@root_only
 def test_who_enters_a_colleagues_environment_leaves_its_hooks_alone(
     stocked: Home, tmp_path: Path
 ) -> None:

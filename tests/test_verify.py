@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from hashlib import sha256
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -19,7 +20,7 @@ import builders
 from adoptable import smallest
 from checks import refused, snapshot, succeeded
 from cudaswitch.toolkit import Entry
-from cudaswitch.verifying import Hashes, compare
+from cudaswitch.verifying import Hashes, _settled, compare
 from folder_server import FolderServer
 from homes import Home
 from preloaded import preloaded
@@ -307,6 +308,14 @@ def test_a_toolkit_that_is_made_anew_meanwhile_is_not_damaged(stocked: Home) -> 
                 assert findings(stocked) == set()
         finally:
             replacing.kill()
+
+
+def test_what_goes_from_a_folder_that_stays_is_no_race(tmp_path: Path) -> None:
+    def look() -> NoReturn:
+        raise FileNotFoundError
+
+    with pytest.raises(FileNotFoundError):
+        _settled(tmp_path, look)
 
 
 def test_a_store_that_cannot_be_written_is_verified(stocked: Home) -> None:

@@ -82,20 +82,20 @@ def test_a_list_that_was_unset_is_so_after_scripts_of_an_environment(
     assert "LD_LIBRARY_PATH" not in result.snaps["5"]
 
 
-@pytest.mark.parametrize("had", [None, ""], ids=["unset", "empty"])
+@pytest.mark.parametrize("had", [(None, None), ("", ""), (None, "")], ids=str)
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
 @told_apart
 def test_what_a_script_keeps_where_it_is_set_is_as_it_was(
-    shell: Shell, conda: Conda, had: str | None, person: Person, tmp_path: Path
+    shell: Shell, conda: Conda, had: tuple[str | None, ...], person: Person, tmp_path: Path
 ) -> None:
     with_scripts(conda_prefix(tmp_path / "a"), KEEPS_WHAT_IS_SET)
     session = Session(person, tmp_path, shell, conda)
     steps = ["cudaswitch use 10.1", *session.steps("a"), "cudaswitch use 11.8"]
     steps += [*session.steps("out"), "cudaswitch off"]
     steps = [f"{step}\n{shell.prompt}" for step in steps]
-    result = session.play(*steps, load=True, CUDA_HOME=had, LD_LIBRARY_PATH=had)
+    result = session.play(*steps, load=True, CUDA_HOME=had[0], LD_LIBRARY_PATH=had[1])
     assert result.snaps["4"]["CUDA_HOME"] == str(person.kits[1].home)
-    assert [result.snaps["6"].get(name) for name in ("CUDA_HOME", "LD_LIBRARY_PATH")] == [had, had]
+    assert tuple(map(result.snaps["6"].get, ("CUDA_HOME", "LD_LIBRARY_PATH"))) == had
 
 
 @pytest.fixture(scope="module")

@@ -409,36 +409,3 @@ def test_mise_sets_the_same_again_in_fish(name: str, person: Person, tmp_path: P
     result = person.play(FISH, *steps).check()
     ours = [kit.bin] if name == "PATH" else kit.lib
     assert result.snaps["3"][name] == ":".join([*ours, before])
-
-
-FLOX = {
-    False: (
-        'flox_was=$PATH; export _FLOX_HOOK_DIFF=1 PATH="/flox/bin:$PATH"',
-        'export PATH="$flox_was"; unset _FLOX_HOOK_DIFF',
-    ),
-    True: (
-        "set -g flox_was $PATH; set -gx _FLOX_HOOK_DIFF 1; set -gx PATH /flox/bin $PATH",
-        "set -gx PATH $flox_was; set -e _FLOX_HOOK_DIFF",
-    ),
-}
-
-
-@every_shell
-def test_flox_brings_back_the_path_that_it_has_found(
-    shell: Shell, tmp_path: Path, at_prompt: Open, person: Person
-) -> None:
-    """It names what it keeps in _FLOX_HOOK_DIFF, and has it elsewhere."""
-    (tmp_path / "tree").mkdir()
-    (tmp_path / "tree" / ".cuda-version").write_text("11.8\n")
-    activate, deactivate = FLOX[shell is FISH]
-    terminal = at_prompt(shell)
-    before = seen(terminal)["PATH"]
-    cd(terminal, tmp_path / "tree")
-    terminal.say(activate)
-    cd(terminal, tmp_path)
-    terminal.say(deactivate)
-    assert seen(terminal)["PATH"] == before
-    terminal.say(activate)
-    cd(terminal, tmp_path / "tree")
-    terminal.say(deactivate)
-    assert seen(terminal)["PATH"] == f"{person.kits[1].bin}:{before}"

@@ -11,8 +11,10 @@ import pytest
 
 import builders
 from checks import refused, succeeded
+from made_environments import Env
 from shells.conftest import make_person
 from shells.driver import BASH, DASH, FISH, NU, TCSH, XONSH, ZSH, Shell, ShellResult
+from shells.frameworks import entered, left
 from shells.kits import Kit, Person
 from shells.moving import cd
 from shells.venvs import with_venv
@@ -54,6 +56,43 @@ def test_it_is_taken_up_no_more(shell: Shell, base: Kit, tmp_path: Path) -> None
         result = person.play(shell, *steps, enter, leave).check()
         assert names(result, 1, 3, 5) == [expected] * 3
         assert names(result, 0, 2, 4, 6) == ["none"] * 4
+        shutil.rmtree(base.home, ignore_errors=True)
+
+
+@pytest.mark.parametrize("shell", INTEGRATED, ids=str)
+def test_what_was_answered_is_asked_anew(shell: Shell, base: Kit, tmp_path: Path) -> None:
+    """By the shell that has asked about a file, and of an environment's frameworks."""
+    person = combined(tmp_path / "account", base, shell.name)
+    tree, env = tmp_path / "tree", Env(tmp_path / "v")
+    tree.mkdir()
+    # No ready answer says what the file does, other than the settings.
+    (tree / ".cuda-version").write_text("12\nlibraries never\n")
+    succeeded(person.home.run("config", "set", "libraries", "always"))
+    env.write("pyvenv.cfg", "home = /usr/bin\n")
+    env.dist("cupy-cuda12x", "12.3.0")
+    enter, visit = [entered(shell, env), left(shell)], [cd(shell, tree), cd(shell, tmp_path)]
+    gone = f"mv {shell.quote(str(base.home))} {shell.quote(str(tmp_path / 'moved'))}"
+    # A shell keeps what it has asked last.
+    result = person.play(shell, *enter, *visit, gone, *visit, *enter).check()
+    assert names(result, 1, 3, 6, 8) == [NEWER, NEWER, OLDER, OLDER]
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+def test_what_a_shared_store_has_answered_is_gone(shell: Shell, base: Kit, tmp_path: Path) -> None:
+    """Nobody has changed that store."""
+    person, lender = (make_person(tmp_path / name, (shell.name,)) for name in ("us", "them"))
+    lender.adopt(base.build())
+    succeeded(
+        lender.home.run("install", builders.cudnn_archive(tmp_path, "8.8+", "8.9.7.29", "12"))
+    )
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / ".cuda-version").write_text("12.8\n")
+    visits = [cd(shell, tree), cd(shell, tmp_path)]
+    for expected in (NEWER, "none"):
+        result = person.play(shell, *visits, CUDASWITCH_STORES=str(lender.home.store))
+        assert names(result, 1) == [expected]
+        assert (person.home.store / "lent/12.8").exists()
         shutil.rmtree(base.home, ignore_errors=True)
 
 
