@@ -18,7 +18,7 @@ from cudaswitch.cli import COMMANDS, cli
 from cudaswitch.completion import SCRIPTS
 from cudaswitch.shells import quote_fish, quote_posix
 from help_texts import help_texts
-from kinds import FUNCTIONS, KINDS, ROW, available
+from kinds import FUNCTIONS, IN_TURN, KINDS, available
 
 HERE = Path(__file__).parent
 HELP = HERE.parent / "cudaswitch" / "helptexts"
@@ -68,7 +68,7 @@ def _first_sentence(text: str) -> str:
 def _read(name: str, command: click.Command, label: str) -> Command:
     options = [param for param in command.params if isinstance(param, click.Option)]
     arguments = [param for param in command.params if isinstance(param, click.Argument)]
-    rows = {param: ROW.get(f"{name}.{param.name}") for param in arguments}
+    turns = {param: IN_TURN.get(f"{name}.{param.name}") for param in arguments}
     nested = command.commands if isinstance(command, click.Group) else {}
     context = click.Context(command)
     help_option = Option(("-h", "--help"), "Show help", None)
@@ -87,8 +87,8 @@ def _read(name: str, command: click.Command, label: str) -> Command:
             ),
             help_option,
         ),
-        tuple(kind for param, row in rows.items() for kind in row or [_kind(name, param)]),
-        any(param.nargs == -1 and row is None for param, row in rows.items()),
+        tuple(kind for param, turn in turns.items() for kind in turn or [_kind(name, param)]),
+        any(param.nargs == -1 and turn is None for param, turn in turns.items()),
         tuple(
             _read(f"{name} {child}", found, found.get_short_help_str(limit=200).rstrip("."))
             for child in command.list_commands(context)

@@ -46,8 +46,8 @@ KINDS = {
 
 A parameter with choices of its own needs no row; `command.parameter` goes before the latter.
 """
-ROW = {"config set.values": ("values",), "search.request": ("searchable", "sought")}
-"""Argument of which more may come → the functions for the first ones; behind these nothing is."""
+IN_TURN = {"config set.values": ("values",), "search.request": ("searchable", "sought")}
+"""Argument of several words → the function for each in turn; behind the last one nothing comes."""
 FUNCTIONS = {
     *("aliases", "consumers", "cudnns", "environments", "files", "folders"),
     *("installable", "meanings", "requests", "searchable", "sought", "toolkits", "tools"),

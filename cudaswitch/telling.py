@@ -135,10 +135,9 @@ def _same(one: str, other: str) -> bool:
 def _mend(decision: Decision, kit: Toolkit | None) -> str:
     """Name what gives this shell what is asked for."""
     if follows_unexported(os.environ):
-        from cudaswitch import shells  # noqa: PLC0415  # where a shell is out of step only
-        from cudaswitch.shells import spelling  # noqa: PLC0415  # the same
+        from cudaswitch.shells.spelling import exporting_here  # noqa: PLC0415  # only hints need it
 
-        return spelling.exporting(shells.running_row(os.environ), "CUDASWITCH_VERSION")
+        return exporting_here("CUDASWITCH_VERSION")
     want, on = decision.want, applied(os.environ)
     bare, pinned = _bare(), pinned_environment(os.environ)
     # What is of no family reads no hooks.

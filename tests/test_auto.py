@@ -12,10 +12,9 @@ import adoptable
 import builders
 from builders.redist import redist_index
 from checks import refused, succeeded
-from cudaswitch.platforms import current_platform
 from homes import Home
 from made_environments import Env
-from tools import console_script, executable
+from tools import console_script, executable, only_linux_64
 
 KIT = "10.1.243+cudnn7.6.5"
 TELL = ("sh", "-c", 'echo "$CUDA_HOME:$LD_LIBRARY_PATH"')
@@ -271,10 +270,7 @@ def numba(env: Env) -> Env:
     return env
 
 
-only_linux = pytest.mark.skipif(current_platform() != "linux-64", reason="made for linux-64")
-
-
-@only_linux
+@only_linux_64
 def test_a_toolkit_without_libraries_is_told_and_made_whole(
     home: Home, numba: Env, nvidia: str
 ) -> None:
@@ -295,7 +291,7 @@ def test_a_toolkit_without_libraries_is_told_and_made_whole(
     assert succeeded(home.run("verify")) == []
 
 
-@only_linux
+@only_linux_64
 def test_an_adopted_toolkit_without_libraries_gives_way(
     home: Home, numba: Env, nvidia: str, tmp_path: Path
 ) -> None:
@@ -309,7 +305,7 @@ def test_an_adopted_toolkit_without_libraries_gives_way(
         assert succeeded(home.run("resolve", **there))[0] == "needs CUDA 12: 12.4.1"
 
 
-@only_linux
+@only_linux_64
 def test_an_older_toolkit_that_is_whole_goes_before_a_newer_one(
     home: Home, numba: Env, nvidia: str, tmp_path: Path
 ) -> None:

@@ -13,14 +13,13 @@ from builders.redist import redist_index
 from checks import succeeded
 from cudaswitch.detect.facts import facts_of
 from cudaswitch.detect.toolkits import absent
-from cudaswitch.platforms import current_platform
 from cudaswitch.resolver import Carried, OwnNvcc, explain, resolve
 from handmade import facts, found, toolkit, torch
 from homes import Home
 from made_environments import NEW_DRIVER, Env
+from tools import only_linux_64
 
 TELL = ("sh", "-c", 'echo "$CUDA_HOME"')
-only_linux = pytest.mark.skipif(current_platform() != "linux-64", reason="made for linux-64")
 
 
 def without(*names: str):
@@ -140,7 +139,7 @@ def nvidia(tmp_path: Path) -> str:
     return (tmp_path / "nvidia").as_uri()
 
 
-@only_linux
+@only_linux_64
 def test_a_toolkit_of_libraries_is_told_and_gets_nvcc(
     home: Home, bundled: Env, nvidia: str
 ) -> None:
@@ -162,7 +161,7 @@ def test_a_toolkit_of_libraries_is_told_and_gets_nvcc(
     assert home.run("exec", "auto", "--", *TELL, **there).stderr == ""
 
 
-@only_linux
+@only_linux_64
 def test_an_adopted_one_with_nvcc_is_taken(
     home: Home, bundled: Env, nvidia: str, tmp_path: Path
 ) -> None:

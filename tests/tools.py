@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from cudaswitch.platforms import current_platform
+
 
 def require(tool: str) -> str:
     """Return the path of `tool`; without it, skip the test at home and fail it in CI.
@@ -43,6 +45,8 @@ def executable(path: Path, text: str = "#!/bin/sh\n") -> Path:
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 """For tests in which something is another user's."""
+only_linux_64 = pytest.mark.skipif(current_platform() != "linux-64", reason="made for linux-64")
+"""For tests with packages of that platform."""
 
 
 def as_plain_user(*command: str | Path) -> list[str | Path]:

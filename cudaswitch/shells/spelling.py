@@ -38,6 +38,11 @@ def setting_here(name: str, value: str) -> str:
     return setting(running_row(os.environ), name, value)
 
 
+def exporting_here(name: str) -> str:
+    """Spell `exporting` for the shell that has called us."""
+    return exporting(running_row(os.environ), name)
+
+
 def _export(row: Shell) -> str:
     # What guards a text against aliases and joins its lines is nothing for a person to type.
     return row.export.strip("\\;")
