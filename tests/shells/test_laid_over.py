@@ -123,6 +123,20 @@ def test_its_hook_alone_changes_nothing(
         shutil.rmtree(base.home, ignore_errors=True)
 
 
+@pytest.mark.parametrize("shell", (BASH, ZSH, DASH, TCSH), ids=str)
+def test_the_variable_leads_to_it_no_more(shell: Shell, base: Kit, tmp_path: Path) -> None:
+    """The hook alone asks nobody: where there is no ready answer, the pin holds."""
+    person = combined(tmp_path / "account", base)
+    venv = with_venv(tmp_path / "v")
+    person.pin(OLDER, venv)
+    suffix = ".csh" if shell is TCSH else ""
+    enter = shell.source(venv / "bin" / f"activate{suffix}")
+    for expected in (NEWER, OLDER):
+        result = person.play(shell, enter, CUDASWITCH_VERSION="12").check()
+        assert names(result, 1) == [expected]
+        shutil.rmtree(base.home, ignore_errors=True)
+
+
 def test_a_shim_takes_the_older_one(base: Kit, tmp_path: Path) -> None:
     person = combined(tmp_path / "account", base)
     executable(person.home.store / "toolkits" / OLDER / "bin/nvcc", "#!/bin/sh\necho older\n")
