@@ -286,10 +286,15 @@ def test_hooks_whose_toolkit_is_gone_are_no_help(patient: Patient, tmp_path: Pat
     patient.adopt("12.4.131")
     prefix = conda_prefix(tmp_path / "env")
     succeeded(patient.home.run("pin", "12.4", "-p", prefix))
-    (prefix / "etc/cudaswitch/want").write_text("/nowhere/12.4.99\n")
     patient.env["CONDA_PREFIX"] = str(prefix)
-    said = patient.home.run("current", **patient.env).stderr
-    assert said.endswith("hint: cudaswitch pin 12.4\n")
+    over = tmp_path / "12.4.99+cudnn9.1.0"
+    over.mkdir()
+    # What is laid over another toolkit is none without that one.
+    (over / ".base").symlink_to("/nowhere/12.4.99")
+    for gone in (over, "/nowhere/12.4.99"):
+        (prefix / "etc/cudaswitch/want").write_text(f"{gone}\n")
+        said = patient.home.run("current", **patient.env).stderr
+        assert said.endswith("hint: cudaswitch pin 12.4\n")
     if os.geteuid() == 0:  # nobody else can give it away
         os.chown(prefix, 12345, 12345)
         said = patient.home.run("current", **patient.env).stderr

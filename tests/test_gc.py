@@ -349,6 +349,20 @@ def test_a_shell_of_somebody_else_counts_at_its_terminal(stocked: Home, tmp_path
     assert (env / "etc/cudaswitch/off.sh").exists()
 
 
+def test_hooks_that_cannot_be_taken_away_are_found_again(stocked: Home, tmp_path: Path) -> None:
+    env = with_venv(tmp_path / "env")
+    succeeded(stocked.run("pin", "10.1", "-p", env))
+    succeeded(stocked.run("unpin", "-p", env))
+    [note] = (stocked.store / "pins").iterdir()
+    left(note, "0", 1e9)
+    os.utime(note, LONG_AGO)
+    (env / "etc/cudaswitch").chmod(0o555)
+    assert "Permission denied" in stocked.run_plainly("gc").stderr
+    (env / "etc/cudaswitch").chmod(0o755)
+    assert set(kinds(stocked).values()) == {"hook"}
+    assert not list((stocked.store / "pins").iterdir())
+
+
 def test_after_another_start_of_the_machine_the_clock_tells(stocked: Home, tmp_path: Path) -> None:
     env = with_venv(tmp_path / "env")
     succeeded(stocked.run("pin", "10.1", "-p", env))

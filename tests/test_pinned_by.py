@@ -315,6 +315,24 @@ def test_a_colleagues_toolkit_is_neither_missing_nor_behind(stocked: Home, tmp_p
 
 
 @root_only
+@pytest.mark.parametrize("base", ["here", "gone"])
+def test_a_colleagues_toolkit_that_is_laid_over_another(
+    stocked: Home, tmp_path: Path, base: str
+) -> None:
+    """Without that one it is none, and another one answers for its pin."""
+    prefix, theirs = conda_prefix(tmp_path / "env"), tmp_path / "theirs" / "kit"
+    theirs.mkdir(parents=True)
+    (theirs / ".base").symlink_to(tmp_path if base == "here" else tmp_path / base)
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    (prefix / "etc/cudaswitch/want").write_text(f"{theirs}\n")
+    for path in (prefix, *prefix.rglob("*")):
+        os.chown(path, 12345, 12345)
+    done = stocked.run("current", "--json", CONDA_PREFIX=str(prefix))
+    ours = stocked.store / "toolkits" / FULL
+    assert json.loads(done.stdout)["path"] == str(theirs if base == "here" else ours)
+
+
+@root_only
 def test_a_file_that_has_become_a_colleagues_asks_for_nothing(
     stocked: Home, tmp_path: Path
 ) -> None:

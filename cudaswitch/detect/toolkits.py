@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from cudaswitch.activation import LIBRARY_FOLDERS
 from cudaswitch.compat.sonames import soname
-from cudaswitch.platforms import system_of
 from cudaswitch.toolkit import Toolkit
 
 _OF_ITS_OWN = {
@@ -26,10 +25,8 @@ def absent(kit: Toolkit, parts: Sequence[str]) -> tuple[str, ...]:
     """
     folders = (f"{kit.path}/{name}" for name in LIBRARY_FOLDERS)
     folder = next(filter(os.path.isdir, folders), None)
-    has_libraries = (
-        system_of(kit.platform) == "linux"
-        and folder is not None
-        and os.path.exists(f"{folder}/{soname('cudart', kit.version)}")
+    has_libraries = folder is not None and os.path.exists(
+        f"{folder}/{soname('cudart', kit.version)}"
     )
     missing = []
     for part in parts:
