@@ -364,6 +364,30 @@ def test_who_enters_a_colleagues_environment_leaves_its_hooks_alone(
     assert {path.stat().st_uid for path in (prefix / "etc").rglob("*")} == {12345}
 
 
+@root_only
+@pytest.mark.parametrize("asked", ["auto", "10.1"])
+def test_a_colleagues_pin_means_what_it_did_until_packages_come(
+    stocked: Home, tmp_path: Path, asked: str
+) -> None:
+    """Then `auto` is asked anew; a version has nothing to do with them."""
+    prefix, theirs = conda_prefix(tmp_path / "env"), tmp_path / "theirs"
+    theirs.mkdir()
+    env = Env(prefix)
+    env.dist("cupy-cuda101", "7.8.0")
+    succeeded(stocked.run("pin", asked, "-p", prefix))
+    (prefix / "etc/cudaswitch/want").write_text(f"{theirs}\n")
+    for path in (prefix, *prefix.rglob("*")):
+        os.chown(path, 12345, 12345)
+
+    def current() -> Path:
+        done = stocked.run("current", "--json", CONDA_PREFIX=str(prefix))
+        return Path(json.loads(done.stdout)["path"])
+
+    assert current() == theirs
+    env.dist("einops", "0.8.0")
+    assert current() == (stocked.store / "toolkits" / FULL if asked == "auto" else theirs)
+
+
 def test_a_toolkit_that_a_colleague_has_closed_is_none_that_is_gone(
     stocked: Home, tmp_path: Path
 ) -> None:
