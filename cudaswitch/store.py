@@ -322,7 +322,9 @@ def followed(request: Request, tables: Sequence[Mapping[str, str]]) -> Request:
         name = request.text
         text = next((table[name] for table in tables if table.get(name)), None)
         if text is None:
-            raise NotInstalledError(f"there is no alias `{name}`{asked}", _meant(name, tables))
+            raise NotInstalledError(
+                f"there is no alias `{name}`{asked}", _meant(name, tables, passed)
+            )
         if name in passed:
             raise RequestError(
                 f"alias `{name}` refers to itself: {', '.join((*passed, name))}{asked}",
@@ -334,8 +336,8 @@ def followed(request: Request, tables: Sequence[Mapping[str, str]]) -> Request:
     return request
 
 
-def _meant(name: str, tables: Sequence[Mapping[str, str]]) -> str:
-    """Return the hint for a word that is no alias in any store."""
+def _meant(name: str, tables: Sequence[Mapping[str, str]], passed: Sequence[str]) -> str:
+    """Return the hint for a word that is no alias in any store; `passed` have led to it."""
     if hint := spelling_hint(name):
         return hint
     low = name.lower()
@@ -344,6 +346,7 @@ def _meant(name: str, tables: Sequence[Mapping[str, str]]) -> str:
     words = {
         word.lower(): word
         for word in (*KEYWORDS, *(word for it in tables for word in it if it[word]))
+        if word not in passed
     }
     if near := nearest(low, words):
         return f"did you mean `{words[near]}`?"

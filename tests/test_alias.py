@@ -71,6 +71,12 @@ def test_odd_aliases(stocked: Home, name: str, request_text: str) -> None:
     assert snapshot(stocked.store) == before
 
 
+def test_the_name_that_is_being_made_is_none_that_was_meant(stocked: Home) -> None:
+    there = "cudaswitch list shows the toolkits, cudaswitch alias the names"
+    told = f"hint: {there}; to create it: cudaswitch alias thesys VERSION"
+    refused(stocked.run("alias", "thesis", "thesys"), "there is no alias `thesys`", hint=told)
+
+
 def test_the_length_of_a_name_has_a_limit(stocked: Home) -> None:
     succeeded(stocked.run("alias", "a" * 64, "10.1"))
     message = refused(stocked.run("alias", "a" * 300, "10.1"), hint="at most 64")
