@@ -11,7 +11,7 @@ from cudaswitch.errors import CudaswitchError
 from cudaswitch.named import known_environments
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home, listed, real_path
-from cudaswitch.regular import read_json
+from cudaswitch.regular import read_json, toolkit_is_there
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,11 +66,18 @@ def holdings() -> list[Holding]:
 
 
 def _holding(record: WrittenPin) -> Holding:
+    return Holding(record.path, record.shown, _gets(record))
+
+
+def _gets(record: WrittenPin) -> str | None:
+    path = _hooked(record)
+    if path is not None and (path == "system" or toolkit_is_there(path)):
+        return path
+    # Where it is gone, the integration takes what answers instead, as in a store that was moved.
     try:
-        path = _hooked(record) or answer(read_request(record.path)).want.home
+        return answer(read_request(record.path)).want.home
     except CudaswitchError:
-        path = None
-    return Holding(record.path, record.shown, path)
+        return path
 
 
 def _hooked(record: WrittenPin) -> str | None:

@@ -1,0 +1,140 @@
+"""Environments, files and toolkits of a colleague's, as `list`, `current` and `doctor` see them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from checks import snapshot, succeeded
+from homes import Home
+from made_environments import Env
+from shells.conda import conda_prefix
+from stock import FULL
+from tools import closed, root_only
+
+
+@root_only
+def test_an_environment_that_a_colleague_has_pinned_anew(stocked: Home, tmp_path: Path) -> None:
+    """Shells get what its hooks say, whatever is noted here and whether it is installed here."""
+    prefix, theirs = conda_prefix(tmp_path / "env"), tmp_path / "theirs" / "kit"
+    (theirs / "bin").mkdir(parents=True)
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    (prefix / "etc/cudaswitch/pin").write_text("11.8\n")
+    (prefix / "etc/cudaswitch/want").write_text(f"{theirs}\n")
+    for path in (prefix, *prefix.rglob("*")):
+        os.chown(path, 12345, 12345)
+    rows = json.loads(stocked.run("list", "--json").stdout)
+    assert [kit["pinned_by"] for kit in rows["toolkits"]] == [[], []]
+    assert [pin["path"] for pin in rows["pins"]] == [str(theirs)]
+    assert "CS07" not in stocked.run("doctor").stdout
+    succeeded(stocked.run("remove", FULL))
+
+
+@root_only
+def test_a_colleagues_toolkit_is_neither_missing_nor_behind(stocked: Home, tmp_path: Path) -> None:
+    """Ours for the same request is another one: each would pin the other's away."""
+    prefix, theirs = conda_prefix(tmp_path / "env"), tmp_path / "theirs" / "kit"
+    (theirs / "bin").mkdir(parents=True)
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    (prefix / "etc/cudaswitch/want").write_text(f"{theirs}\n")
+    for path in (prefix, *prefix.rglob("*")):
+        os.chown(path, 12345, 12345)
+    [pin] = json.loads(stocked.run("list", "--json").stdout)["pins"]
+    assert (pin["request"], pin["path"]) == ("10.1", str(theirs))
+    told = f"cudaswitch: pinned to toolkits that are in no store here: {prefix} ({theirs})\n"
+    assert stocked.run("list").stderr == told
+    assert "CS07" not in stocked.run("doctor").stdout
+    shutil.rmtree(theirs)
+    assert f"pinned, but not installed: {prefix} (10.1)" in stocked.run("list").stderr
+    assert "CS070" in stocked.run("doctor").stdout
+
+
+@root_only
+@pytest.mark.parametrize("base", ["here", "gone"])
+def test_a_colleagues_toolkit_that_is_laid_over_another(
+    stocked: Home, tmp_path: Path, base: str
+) -> None:
+    """Without that one it is none, and another one answers for its pin."""
+    prefix, theirs = conda_prefix(tmp_path / "env"), tmp_path / "theirs" / "kit"
+    theirs.mkdir(parents=True)
+    (theirs / ".base").symlink_to(tmp_path if base == "here" else tmp_path / base)
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    (prefix / "etc/cudaswitch/want").write_text(f"{theirs}\n")
+    for path in (prefix, *prefix.rglob("*")):
+        os.chown(path, 12345, 12345)
+    done = stocked.run("current", "--json", CONDA_PREFIX=str(prefix))
+    ours = stocked.store / "toolkits" / FULL
+    assert json.loads(done.stdout)["path"] == str(theirs if base == "here" else ours)
+
+
+@root_only
+def test_a_file_that_has_become_a_colleagues_asks_for_nothing(
+    stocked: Home, tmp_path: Path
+) -> None:
+    """Other than the pin of an environment, it is followed by nobody else."""
+    succeeded(stocked.run("pin", "10.1", "--dir", tmp_path))
+    os.chown(tmp_path / ".cuda-version", 12345, 12345)
+    [pin] = json.loads(stocked.run("list", "--json").stdout)["pins"]
+    assert (pin["request"], pin["path"]) == (None, None)
+
+
+@root_only
+def test_who_enters_a_colleagues_environment_leaves_its_hooks_alone(
+    stocked: Home, tmp_path: Path
+) -> None:
+    """They would lead all others into a store that may be closed to them."""
+    prefix = conda_prefix(tmp_path / "env")
+    env = Env(prefix)
+    env.dist("cupy-cuda101", "7.8.0")
+    succeeded(stocked.run("pin", "auto", "-p", prefix))
+    (prefix / "etc/cudaswitch/want").write_text(f"{tmp_path}/theirs\n")
+    env.dist("einops", "0.8.0")
+    for path in (prefix, *prefix.rglob("*")):
+        os.chown(path, 12345, 12345)
+    before = snapshot(prefix)
+    assert succeeded(stocked.run("want", "--environment", prefix)) == [
+        f"{stocked.store}/toolkits/{FULL}"
+    ]
+    assert snapshot(prefix) == before
+    assert {path.stat().st_uid for path in (prefix / "etc").rglob("*")} == {12345}
+
+
+@root_only
+@pytest.mark.parametrize("asked", ["auto", "10.1"])
+def test_a_colleagues_pin_means_what_it_did_until_packages_come(
+    stocked: Home, tmp_path: Path, asked: str
+) -> None:
+    """Then `auto` is asked anew; a version has nothing to do with them."""
+    prefix, theirs = conda_prefix(tmp_path / "env"), tmp_path / "theirs"
+    theirs.mkdir()
+    env = Env(prefix)
+    env.dist("cupy-cuda101", "7.8.0")
+    succeeded(stocked.run("pin", asked, "-p", prefix))
+    (prefix / "etc/cudaswitch/want").write_text(f"{theirs}\n")
+    for path in (prefix, *prefix.rglob("*")):
+        os.chown(path, 12345, 12345)
+
+    def current() -> Path:
+        done = stocked.run("current", "--json", CONDA_PREFIX=str(prefix))
+        return Path(json.loads(done.stdout)["path"])
+
+    assert current() == theirs
+    env.dist("einops", "0.8.0")
+    assert current() == (stocked.store / "toolkits" / FULL if asked == "auto" else theirs)
+
+
+def test_a_toolkit_that_a_colleague_has_closed_is_none_that_is_gone(
+    stocked: Home, tmp_path: Path
+) -> None:
+    prefix, folder = conda_prefix(tmp_path / "env"), tmp_path / "closed"
+    (folder / "kit").mkdir(parents=True)
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    (prefix / "etc/cudaswitch/want").write_text(f"{folder}/kit\n")
+    with closed(folder):
+        assert "CS070" not in stocked.run_plainly("doctor").stdout
+    (folder / "kit").rmdir()
+    assert "CS070" in stocked.run_plainly("doctor").stdout
