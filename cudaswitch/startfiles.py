@@ -125,14 +125,14 @@ def _is_read_along(place: Path, path: Path) -> bool:
     return False
 
 
-def ready_fault(shell: shells.Shell, path: Path) -> tuple[str, str | None] | None:
-    """Name the file that the marked line in `path` loads, and what is wrong with it.
-
-    None where there is no such line.
-    """
-    if not has_line(path):
-        return None
-    return str(ready.path_of(shell)), ready.fault(shell)
+def ready_fault(shell: shells.Shell, path: Path) -> str | None:
+    """Tell what is wrong with what the marked line in `path` does, None where nothing is."""
+    mine = str(ready.path_of(shell))
+    with contextlib.suppress(OSError):
+        if os.fsencode(shell.quote(mine)) not in read_regular(path, _LIMIT):
+            return f"does not load `{mine}`: its line names another file"
+    fault = ready.fault(shell)
+    return f"loads `{mine}`: {fault}" if fault else None
 
 
 def login_file(variables: Mapping[str, str]) -> Path | None:

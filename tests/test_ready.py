@@ -144,6 +144,26 @@ def test_what_it_sources_goes_with_the_ready_file(stocked: Home, shell: str) -> 
     assert not (stocked.store / "init").exists()
 
 
+@pytest.mark.parametrize("shell", ["bash", "fish", "tcsh", "xonsh", "nu"])
+def test_a_line_that_loads_what_another_store_has(
+    stocked: Home, tmp_path: Path, shell: str
+) -> None:
+    """As where a store was moved, which `init --install` mends."""
+    install(stocked, shell)
+    stocked.store.rename(tmp_path / "moved")
+    moved = {"CUDASWITCH_HOME": str(tmp_path / "moved"), "SHELL": f"/bin/{shell}"}
+
+    def evidence() -> list[str]:
+        findings = json.loads(stocked.run("doctor", "--json", **moved).stdout)["findings"]
+        return [one["evidence"] for one in findings if one["code"] == "CS077"]
+
+    [told] = evidence()
+    mine = f"{tmp_path}/moved/init/{shell}"
+    assert re.search(f" does not load `{mine}[.a-z]*`: its line names another file$", told)
+    succeeded(stocked.run("init", "--install", shell, "--yes", **moved))
+    assert evidence() == []
+
+
 @pytest.mark.parametrize("package", ["there", "gone"])
 def test_tcsh_without_the_texts_that_it_sources(stocked: Home, package: str) -> None:
     """The package has them too; where that was moved, the command on PATH is called as it is."""

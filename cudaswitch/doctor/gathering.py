@@ -207,9 +207,8 @@ def _integration(shell: str, variables: Mapping[str, str]) -> Integration | None
     if found is None:
         return None
     path, loads = found
-    ready = startfiles.ready_fault(row, path)
-    if ready is None:
+    if not startfiles.has_line(path):
         return Integration(shell, str(path), loads)
     lines = startfiles.second_lines(row, path, variables)
     twice = next((one for one in lines if one.along), None)
-    return Integration(shell, str(path), loads, *ready, twice)
+    return Integration(shell, str(path), loads, startfiles.ready_fault(row, path), twice)

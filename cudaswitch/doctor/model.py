@@ -169,15 +169,14 @@ class Stranger(NamedTuple):
 class Integration(NamedTuple):
     """How the person's shell loads cudaswitch.
 
-    `loads` tells whether its startup file does; `ready` is the file that the line there loads,
+    `loads` tells whether its startup file does; `fault` is what is wrong with the line there,
     `twice` a second line that does the same.
     """
 
     shell: str
     file: str
     loads: bool
-    ready: str | None = None
-    ready_fault: str | None = None
+    fault: str | None = None
     twice: SecondLine | None = None
 
 

@@ -171,11 +171,9 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
 
 def _ready_file(facts: Facts) -> Iterator[Found]:
     mine = facts.integration
-    if mine and mine.ready_fault:
+    if mine and mine.fault:
         fix = f"cudaswitch init --install {mine.shell} --yes"
-        yield Found(
-            f"`{mine.file}` loads `{mine.ready}`: {mine.ready_fault}", fix, Install(mine.shell)
-        )
+        yield Found(f"`{mine.file}` {mine.fault}", fix, Install(mine.shell))
 
 
 def _twice(facts: Facts) -> Iterator[Found]:
@@ -225,7 +223,7 @@ RULES = (
         "CS077",
         "error",
         "The file that loads cudaswitch into shells is missing or old",
-        "new shells start without it, or with that of a program that is gone",
+        "new shells start without it, or with that of another store, or of a program that is gone",
         ("tensorflow/tensorflow#60183", "conda-forge/nvcc-feedstock#11"),
         _ready_file,
     ),
