@@ -10,7 +10,8 @@ import pytest
 from shells.conda import Conda, Emulator, conda_prefix, write_hook
 from shells.conftest import make_person
 from shells.driver import BASH, DASH, FISH, TCSH, ZSH, Shell, run_shell
-from shells.kits import Person
+from shells.kits import Person, foreign
+from shells.package_scripts import FLAGS
 from shells.pinned import Session
 from shells.quick_conda import CONDAS, QuickConda
 from shells.venvs import activate, with_venv
@@ -284,6 +285,24 @@ def test_a_function_by_the_name_of_read(
     assert len({line for line in result.stdout.splitlines() if line.startswith("is:")}) == 1
     assert not any("IFS" in snap for snap in result.snaps.values())
     assert result.snaps["3"]["CUDA_HOME"] == str(person.kits[0].home)
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+def test_a_function_by_the_name_of_read_that_never_fails(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """Whatever is read to its end comes to one."""
+    venv, conda = with_venv(tmp_path / "v"), QuickConda()
+    nvcc = conda_prefix(tmp_path / "c")
+    person.pin("10.1", nvcc)
+    for half, text in FLAGS.items():
+        write_hook(nvcc, half, f"~cuda-nvcc_{half}.sh", text)
+    steps = [conda.init(shell), "read() { :; }"]
+    steps += [f"{activate(shell, venv)}\n{shell.prompt}", f"deactivate\n{shell.prompt}"]
+    steps += [conda.activate(shell, nvcc), conda.reactivate(shell), conda.deactivate()]
+    result = person.play(shell, *steps).check()
+    assert result.snaps["5"]["CUDA_HOME"] == str(person.kits[0].home)
+    assert foreign(result.snaps["7"]).keys() >= foreign(result.snaps["1"]).keys()
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
