@@ -236,7 +236,7 @@ ${_cudaswitch_seen:+x}${_cudaswitch_entered:+${_CUDASWITCH_C-}} in
                 xx*) __cudaswitch_repair ;;
                 *":env=${CONDA_PREFIX-}") \hash -r ;;
                 *:x*) __cudaswitch_hashed ;;
-                *) \hash -r ;;
+                *) __cudaswitch_finish ;;
             esac
         }
         # Beside conda mamba is looked for where it says that it is there, or no prompt would make up for it.
@@ -258,9 +258,16 @@ ${_cudaswitch_seen:+x}${_cudaswitch_entered:+${_CUDASWITCH_C-}} in
             xx*) __cudaswitch_repair ;;
             *":env=${CONDA_PREFIX-}") \hash -r ;;
             *:x*) __cudaswitch_hashed ;;
-            *) \hash -r ;;
+            *) __cudaswitch_finish ;;
         esac
     }
+}
+
+# The same in a script, which has no integration: what is applied stays, though a script of the environment
+# that is left has taken its CUDA_HOME away with its own.
+__cudaswitch_finish() {
+    case ${_CUDASWITCH_ON:+:${CUDA_HOME-}} in :) __cudaswitch_settle ;; esac
+    \hash -r
 }
 
 # conda has finished, and no hook of an environment that is left has run. What has none is looked at

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from shells.conda import CONDAS, Conda, conda_prefix, write_hook
-from shells.driver import BASH, FISH, ZSH, Shell
+from shells.driver import BASH, DASH, FISH, ZSH, Shell
 from shells.kits import Person, foreign
-from shells.package_scripts import KEEPING, KEEPING_IN_FISH
+from shells.package_scripts import KEEPING, KEEPING_IN_FISH, KEEPS_WHAT_IS_SET
 from shells.pinned import Session
 
 every = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
@@ -142,3 +142,25 @@ def test_no_variable_is_left_by_a_look(
     steps = [away, entered, shell.prompt, "cudaswitch use 10.1", *session.steps("again")]
     result = session.play("set -u", *steps[: 5 if known else 4], "set | grep ^_csw_", load=True)
     assert (result.stdout, result.stderr) == ("", "")
+
+
+@every_conda
+@pytest.mark.parametrize("shell", (BASH, ZSH, DASH, FISH), ids=str)
+@pytest.mark.parametrize("asked", ["_CUDASWITCH_U", "_CUDASWITCH_D"])
+def test_a_script_keeps_the_toolkit_that_it_was_started_with(
+    shell: Shell, conda: Conda, asked: str, person: Person, place: Path
+) -> None:
+    """Without the integration, where the copy of a package goes with a pinned environment."""
+    kit = person.kits[0]
+    for half, text in zip(("activate", "deactivate"), KEEPS_WHAT_IS_SET[shell.suffix], strict=True):
+        write_hook(place / "b", half, f"own.{shell.suffix}", text)
+    person.pin("11.8", conda_prefix(place / "c"))
+    session = Session(person, place, shell, conda)
+    on = person.home.run("env", "10.1", "--shell", shell.name).stdout
+    started = on.replace("_CUDASWITCH_U", asked)
+    steps = [started, *session.steps("b c out out")]
+    result = session.play(*steps, LD_LIBRARY_PATH="/own").check()
+    before, after = (foreign(result.snaps[at]) for at in "26")
+    assert after["CUDA_HOME"] == str(kit.home)
+    # What conda sets of its own may stay, and be empty.
+    assert {name: after[name] for name in after if name in before or after[name]} == before
