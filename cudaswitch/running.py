@@ -10,6 +10,7 @@ from cudaswitch import talk
 from cudaswitch.activation import (
     EnvironmentChange,
     Want,
+    applied,
     change,
     gpu_variables,
     without_choices,
@@ -95,7 +96,10 @@ def run(
     if request is None:
         chosen = decide(deciding, working_directory(os.environ)).want
         chosen = chosen._replace(libraries=libraries or chosen.libraries)
-        chosen = chosen._replace(gpus=parse_gpus(gpus)) if gpus is not None else chosen
+        if gpus is not None:
+            chosen = chosen._replace(gpus=parse_gpus(gpus))
+        elif _has_other_gpus(chosen):
+            chosen = chosen._replace(gpus=None)
     else:
         chosen = asked(request, cudnn, libraries, gpus, variables=deciding)
     made = change_here(chosen, deciding)
@@ -117,6 +121,14 @@ def run(
         _refuse_program(command[0], program, error)
         # A script that does not say what runs it: shells and env take sh.
         os.execve("/bin/sh", ["sh", program, *command[1:]], variables)  # noqa: S606  # the same
+
+
+def _has_other_gpus(want: Want) -> bool:
+    """Tell whether a toolkit is active already, with other GPUs than it has set, as in a job."""
+    on, given = applied(os.environ), os.environ.get("CUDA_VISIBLE_DEVICES")
+    if on is None or not given:
+        return False
+    return (on.home, on.gpus) == (want.home, want.gpus) and given != on.gpus
 
 
 def _program(tool: str, path: str, kit: Toolkit | None) -> str:

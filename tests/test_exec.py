@@ -92,6 +92,30 @@ def test_exec_without_a_request(lent: Home, tmp_path: Path) -> None:
     assert f"{tmp_path}/.cuda-version:1" in message
 
 
+def test_exec_keeps_the_gpus_of_a_job(lent: Home, tmp_path: Path) -> None:
+    """Which was submitted where a toolkit with others is active; a request has its own, or none."""
+    show = ["printenv", "CUDA_HOME", "CUDA_VISIBLE_DEVICES"]
+    (tmp_path / ".cuda-version").write_text("10.1\ngpus 0\n")
+    submitted = lent.run("exec", "--", "env", "-0", cwd=tmp_path).stdout
+    active = dict(one.split("=", 1) for one in submitted.split("\0") if one)
+    assert active["CUDA_VISIBLE_DEVICES"] == "0"
+
+    def given(*options: str, **variables: str) -> list[str]:
+        done = lent.run("exec", *options, "--", *show, cwd=tmp_path, **active | variables)
+        return succeeded(done)
+
+    here = str(kit(lent))
+    assert given() == given(CUDA_VISIBLE_DEVICES="") == [here, "0"]
+    assert given(CUDA_VISIBLE_DEVICES="2") == [here, "2"]
+    assert given("--gpus", "1", CUDA_VISIBLE_DEVICES="2") == [here, "1"]
+    # What asks now is another than what was active.
+    (tmp_path / ".cuda-version").write_text("10.1\ngpus 3\n")
+    outside = {name: value for name, value in active.items() if name != "_CUDASWITCH_U"}
+    outside["CUDA_VISIBLE_DEVICES"] = "2"
+    done = lent.run("exec", "--", *show, cwd=tmp_path, _CUDASWITCH_U=None, **outside)
+    assert succeeded(done) == [here, "3"]
+
+
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
