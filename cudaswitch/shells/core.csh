@@ -33,6 +33,8 @@ unset _cudaswitch_stood
 set _csw_split = 'set _csw_words = "${_csw_value:as/ //:as/	//:as/:/ /}"; set _csw_words = ($_csw_words:x)'
 set _csw_join = 'set _csw_value = "$_csw_words:q"; set _csw_value = "${_csw_value:as/ //:s/ //:s///:as/ /:/:as///:as// /:as//	/}"'
 
+set _csw_break = '\
+'
 if ($_csw_do != strongest) source "${_csw_texts:q}/own.csh"
 if (! $?_csw_owner) set _csw_owner = ""
 if (! $?_csw_env) set _csw_env = ""
@@ -44,7 +46,11 @@ end
 foreach _csw_name (PATH _OLD_VIRTUAL_PATH LD_LIBRARY_PATH CONDA_PREFIX VIRTUAL_ENV)
     set _csw_$_csw_name = ""
     eval 'set _csw_has = $?'$_csw_name
-    if ($_csw_has) eval 'set _csw_'$_csw_name' = "${'$_csw_name':q}"'
+    if (! $_csw_has) continue
+    eval 'set _csw_value = "${'$_csw_name':q}"'
+    eval 'set _csw_'$_csw_name' = "${_csw_value:q}"'
+    # What is taken apart in double quotes ends with the line.
+    if ("${_csw_value:q}" =~ *"${_csw_break:q}"*) set _csw_torn = $_csw_name
 end
 set _csw_ld_set = $?LD_LIBRARY_PATH
 set _csw_conda = "${_csw_CONDA_PREFIX:q}"
@@ -110,36 +116,9 @@ else if ($_csw_do == leave) then
     endif
 endif
 
-# What the strongest asks for. Of a conda environment and a virtualenv the active one is that
-# which comes first on PATH: of those that ask, and of those that may bring their own CUDA.
-set _csw_value = "${_csw_PATH:q}"
-eval "$_csw_split"
-set _csw_path = ($_csw_words:q)
+# What the strongest asks for.
 set _csw_first = (C C)
-foreach _csw_n (1 2)
-    if ($_csw_n == 1) then
-        set _csw_bins = ("${_csw_C:q}" "${_csw_V:q}")
-    else
-        set _csw_bins = ("env=${_csw_conda:q}" "env=${_csw_venv:q}")
-        if ("${_csw_conda:q}" == "") set _csw_bins[1] = ""
-        if ("${_csw_venv:q}" == "") set _csw_bins[2] = ""
-    endif
-    if ("$_csw_bins[1]:q" == "") set _csw_first[$_csw_n] = V
-    if ("$_csw_bins[1]:q" == "" || "$_csw_bins[2]:q" == "") continue
-    foreach _csw_at (1 2)
-        set _csw_value = "$_csw_bins[$_csw_at]:q"
-        eval "$_csw_split"
-        set _csw_value = "$_csw_words[$#_csw_words]:q"
-        set _csw_value = "${_csw_value:s/env=//:s///}"
-        set _csw_bins[$_csw_at] = "${_csw_value:q}/bin"
-    end
-    set _csw_first[$_csw_n] = V
-    foreach _csw_word ($_csw_path:q)
-        if ("$_csw_word:q" == "$_csw_bins[2]:q") break
-        if ("$_csw_word:q" == "$_csw_bins[1]:q") set _csw_first[$_csw_n] = C
-        if ("$_csw_word:q" == "$_csw_bins[1]:q") break
-    end
-end
+if (! $?_csw_torn) source "${_csw_texts:q}/first.csh"
 set _csw_want = ""
 set _csw_owners = (D V C X U)
 if ($_csw_first[1] == V) set _csw_owners = (D C V X U)
@@ -151,6 +130,13 @@ foreach _csw_name ($_csw_owners)
 end
 
 if ($_csw_do == strongest) exit
+if ($?_csw_torn) then
+    # Who has typed it is told in any case.
+    if ("${_csw_want:q}" != "") /bin/sh -c 'if [ "$2" = settle ] || [ -t 2 ]; then printf "cudaswitch: %s has a line break, which tcsh cannot take apart: nothing is switched\n" "$1" >&2; fi' sh $_csw_torn $_csw_do
+    if ($#_csw_own) source "${_csw_texts:q}/own.csh"
+    unset _csw_*
+    exit
+endif
 
 # Where it is, and which of its folders go into the lists.
 set _csw_value = "${_csw_want:q}"

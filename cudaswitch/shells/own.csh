@@ -10,7 +10,9 @@ set _csw_own = ()
 foreach _csw_name (LD_LIBRARY_PATH $_csw_scalars)
     eval 'set _csw_has = $?'$_csw_name
     if (! $_csw_has) continue
-    # To what is exported a subscript is text behind it.
+    # To what is exported a subscript is text behind it, and ends with the line.
+    eval 'set _csw_value = "${'$_csw_name':q}"'
+    if ("${_csw_value:q}" =~ *"${_csw_break:q}"*) continue
     eval 'set _csw_has = ("$'$_csw_name'[*]:q" "${'$_csw_name':q}")'
     if ("$_csw_has[1]:q" != "$_csw_has[2]:q") continue
     eval "set _csw_own_$_csw_name = "'($'$_csw_name':q)'

@@ -116,7 +116,15 @@ FAMILIES = {
             "csh",
             quote_csh,
             core=("core.csh",),
-            beside=("own.csh", "version.csh", "take.csh", "copies.csh", "flags.csh", "below.csh"),
+            beside=(
+                "own.csh",
+                "first.csh",
+                "version.csh",
+                "take.csh",
+                "copies.csh",
+                "flags.csh",
+                "below.csh",
+            ),
             activate="activate.csh",
             deactivate=r"(?m)^alias deactivate '(?=test )",
             source="if ($?VIRTUAL_ENV) eval 'if"

@@ -71,7 +71,7 @@ def test_bytes_that_are_no_text(shell: Shell, tmp_path: Path) -> None:
 def test_what_the_person_had_comes_back_whatever_it_was(shell: Shell, person: Person) -> None:
     """Through the core's own saving and giving back, in variables of one value and of many."""
     values = [value for value in (NAMED | BYTES).values() if len(value) < 1000]
-    if shell is TCSH:  # which ends a word in double quotes where the line ends
+    if shell is TCSH:  # which cannot take such a list apart: shells.test_tcsh
         values = [value for value in values if "\n" not in value]
     done = [person.home.run("env", want, "--shell", shell.name) for want in ("10.1", "system")]
     on, off = (run.stdout for run in done)

@@ -51,6 +51,32 @@ def test_a_variable_of_the_shell_is_not_the_exported_one(
     assert foreign(result.snaps["6"]) == foreign(result.snaps["0"])
 
 
+@pytest.mark.parametrize("name", ["PATH", "LD_LIBRARY_PATH", "_OLD_VIRTUAL_PATH", "CONDA_PREFIX"])
+def test_a_list_with_a_line_break_is_left_alone(person: Person, name: str, tmp_path: Path) -> None:
+    """To take it apart would run what stands behind the break."""
+    evil = executable(tmp_path / "evil", f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    text = "\n".join([*filter(None, [person.home.env.get(name)]), f"/a b:{evil}", str(evil)])
+    on = person.home.run("env", "11.8", "--shell", "tcsh").stdout
+    (tmp_path / ".cuda-version").write_text("11.8\n")
+    before = {name: text, "CUDA_HOME": f"/x\n{evil}"}
+    steps = ["cudaswitch use 11.8", "cudaswitch off", f"cd {tmp_path}; {TCSH.prompt}", on]
+    result = person.play(TCSH, *steps, f"set LD_LIBRARY_PATH = own; {on}", **before)
+    told = f"cudaswitch: {name} has a line break, which tcsh cannot take apart"
+    assert result.stderr == f"{told}: nothing is switched\n" * 4
+    for snap in result.snaps.values():
+        seen = {key: text for key, text in foreign(snap).items() if key not in ("PWD", "OLDPWD")}
+        assert seen == {key: foreign(result.snaps["0"])[key] for key in seen}
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["CUDA_HOME", "CUDACXX", "CUDA_PATH"])
+def test_one_value_with_a_line_break_comes_back(person: Person, name: str) -> None:
+    before = {name: "/x\ny 'z"}
+    result = person.play(TCSH, "cudaswitch use 11.8", "cudaswitch off", **before).check()
+    assert result.snaps["1"]["CUDA_HOME"] == str(person.kits[1].home)
+    assert foreign(result.snaps["2"]) == foreign(result.snaps["0"])
+
+
 @pytest.mark.parametrize("text", ASKERS)
 def test_sh_is_given_all_that_it_calls(text: str) -> None:
     asking = [*ASKING.finditer((TEXTS / text).read_text(encoding="utf-8"))]
