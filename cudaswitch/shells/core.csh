@@ -49,8 +49,8 @@ foreach _csw_name (PATH _OLD_VIRTUAL_PATH LD_LIBRARY_PATH CONDA_PREFIX VIRTUAL_E
     if (! $_csw_has) continue
     eval 'set _csw_value = "${'$_csw_name':q}"'
     eval 'set _csw_'$_csw_name' = "${_csw_value:q}"'
-    # What is taken apart in double quotes ends with the line.
-    if ("${_csw_value:q}" =~ *"${_csw_break:q}"*) set _csw_torn = $_csw_name
+    # What is taken apart in double quotes ends with the line; the others stand between words.
+    if ("${_csw_value:q}" =~ *"${_csw_break:q}"* || "${_csw_value:q}" =~ *[]*) set _csw_torn = $_csw_name
 end
 set _csw_ld_set = $?LD_LIBRARY_PATH
 set _csw_conda = "${_csw_CONDA_PREFIX:q}"
@@ -132,7 +132,7 @@ end
 if ($_csw_do == strongest) exit
 if ($?_csw_torn) then
     # Who has typed it is told in any case.
-    if ("${_csw_want:q}" != "") /bin/sh -c 'if [ "$2" = settle ] || [ -t 2 ]; then printf "cudaswitch: %s has a line break, which tcsh cannot take apart: nothing is switched\n" "$1" >&2; fi' sh $_csw_torn $_csw_do
+    if ("${_csw_want:q}" != "") /bin/sh -c 'if [ "$2" = settle ] || [ -t 2 ]; then printf "cudaswitch: %s has a line break or a control character, so tcsh cannot take it apart: nothing is switched\n" "$1" >&2; fi' sh $_csw_torn $_csw_do
     if ($#_csw_own) source "${_csw_texts:q}/own.csh"
     unset _csw_*
     exit
