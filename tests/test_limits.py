@@ -160,6 +160,46 @@ def test_one_gpu_that_serves_is_enough_and_the_other_is_told():
     assert any("6.1" in reason.text and "GTX 1080" in reason.text for reason in answer.reasons)
 
 
+@pytest.mark.parametrize(
+    ("framework", "gpus", "installed", "chosen"),
+    [
+        (tensorflow("2.18.1", "12.5.1", "9.3"), ["12.0"], ["9.3.0", "9.10.2"], "9.10.2"),
+        (tensorflow("2.18.1", "12.5.1", "9.3"), ["9.0"], ["9.3.0", "9.10.2"], "9.3.0"),
+        (found("jax", "0.7.1", "12", "9.8"), ["7.0", "9.0"], ["9.10.2", "9.17.0"], "9.10.2"),
+        (found("jax", "0.7.1", "12", "9.8"), ["9.0"], ["9.10.2", "9.17.0"], "9.17.0"),
+    ],
+)
+def test_a_cudnn_that_lists_the_gpus_goes_before_others(framework, gpus, installed, chosen):
+    kits = [toolkit(f"12.8.1+cudnn{cudnn}") for cudnn in installed]
+    assert resolve(facts(framework, cc=tuple(gpus)), kits).toolkit == f"12.8.1+cudnn{chosen}"
+
+
+@pytest.mark.parametrize(
+    ("framework", "cc", "request_for"),
+    [
+        (found("onnxruntime", "1.22.0", dist="onnxruntime-gpu"), "7.0", ("12.2", "9.10")),
+        (found("onnxruntime", "1.22.0", dist="onnxruntime-gpu"), "8.0", ("12.2", "9")),
+        (tensorflow("2.18.1", "12.5.1", "9.3"), "8.0", ("12.5", "9.3")),
+        (tensorflow("2.18.1", "12.5.1", "9.3"), "12.0", ("12.5", "9")),
+        (found("mxnet", "1.5.0", "10.1", "7.6.0.64", dist="mxnet-cu101"), "7.0", ("10.1", "7.6")),
+        (torch("2.6.0", "12.6"), "8.0", ("12.6", None)),
+    ],
+)
+def test_what_is_asked_for_serves_the_gpu_and_can_be_had(framework, cc, request_for):
+    """`install auto` and the hint ask for the same."""
+    answer = resolve(facts(framework, cc=(cc,)), [])
+    assert answer.request == request_for
+    cuda, cudnn = request_for
+    library = f" --cudnn {cudnn}" if cudnn else ""
+    assert answer.hint == f"cudaswitch install {cuda}{library}"
+
+
+@pytest.mark.parametrize(("cc", "says"), [("8.0", "has code for 8.0"), ("9.0", "compiles its PTX")])
+def test_what_tensorflow_calls_compute_is_code_and_ptx(cc, says):
+    answer = resolve(facts(tensorflow("2.10.1", "11.2", "8", archs=ARCHS), cc=(cc,)), [])
+    assert [says in it.text for it in answer.reasons if "this build has code" in it.text] == [True]
+
+
 def test_a_gpu_served_by_ptx_is_told():
     framework = tensorflow("2.10.1", "11.2", "8", archs=ARCHS)
     answer = resolve(facts(framework, cc=("9.0",)), [])

@@ -55,19 +55,6 @@ def test_the_toolkit_chosen(case):
         assert all(rejected.why for rejected in answer.rejected)
 
 
-@pytest.mark.parametrize(
-    ("installed", "such"),
-    [
-        ([], "`cudaswitch install 12`"),
-        (["11.1.1", "13.0.2"], "`cudaswitch install 12`"),
-        (["12.4.1", "12.9.1", "13.0.2"], "`cudaswitch use 12.9.1`"),
-    ],
-)
-def test_numba_takes_a_toolkit_that_is_here(installed, such):
-    kits = [toolkit(name) for name in installed]
-    assert such in resolve(facts(found("numba", "0.61.2", dist="numba")), kits).hint
-
-
 WITHOUT = {"12.9.1": ("libnvrtc.so.12", "libcublas.so.12"), "12.6.3": ("libnvrtc.so.12",)}
 
 
@@ -328,9 +315,16 @@ def test_one_toolkit_for_two():
     assert answer.toolkit == "11.8.0+cudnn8.7.0"
 
 
+JAX = found("jax", "0.4.28", "12", "8.9")
+ONNX = found("onnxruntime", "1.20.1", "12", "9")
+
+
 @pytest.mark.parametrize(
-    ("one", "other"),
+    "needs",
     [
+        # The first leads, and names no cuDNN.
+        (found("cupy", "13.4.0", "12", dist="cupy-cuda12x"), JAX, ONNX),
+        (found("cupy", "13.4.0", "12", dist="cupy-cuda12x"), ONNX, JAX),
         (tensorflow("2.1.0", "10.1", "7"), found("mxnet", "1.6.0", "10.0", "7.6")),
         (tensorflow("2.10.1", "11.2", "8"), found("onnxruntime", "1.20.2", "12", "9")),
         (tensorflow("2.15.1", "12.2", "8"), found("onnxruntime", "1.20.2", "12", "9")),
@@ -339,8 +333,8 @@ def test_one_toolkit_for_two():
         (tensorflow("2.4.4", "11.0", "8"), found("cupy", "13.3.0", "11", dist="cupy-cuda11x")),
     ],
 )
-def test_two_that_no_toolkit_serves(one, other):
-    answer = resolve(facts(one, other), [toolkit(name) for name in STORE])
+def test_those_that_no_toolkit_serves(needs):
+    answer = resolve(facts(*needs), [toolkit(name) for name in STORE])
     assert (answer.toolkit, answer.runs) == (None, False)
     assert answer.hint == "give each framework its own environment"
     assert any("no toolkit serves both" in reason.text for reason in answer.reasons)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cudaswitch.bundled import bundles_cuda
+from cudaswitch.resolver import resolve
+from handmade import facts, found, toolkit
 from made_environments import SITE, Env
 
 # Those that use the CUDA of another.
@@ -153,6 +155,19 @@ def test_cudnn_alone_is_no_cuda_for_numba(env):
     env.dist("numba", "0.60.0")
     env.dist("nvidia-cudnn-cu12", "9.10.2.21")
     assert env.resolve().cuda is None
+
+
+@pytest.mark.parametrize(
+    ("installed", "such"),
+    [
+        ([], "`cudaswitch install 12`"),
+        (["11.1.1", "13.0.2"], "`cudaswitch install 12`"),
+        (["12.4.1", "12.9.1", "13.0.2"], "`cudaswitch use 12.9.1`"),
+    ],
+)
+def test_numba_takes_a_toolkit_that_is_here(installed, such):
+    kits = [toolkit(name) for name in installed]
+    assert such in resolve(facts(found("numba", "0.61.2", dist="numba")), kits).hint
 
 
 def test_numba_never_decides_beside_one_that_brings_its_own(env):

@@ -116,12 +116,11 @@ def wanted(what: str, cudnn: str | None) -> Request:
         return request
     environment = required_environment(os.environ, request.asked)
     resolution = resolved(environment, [])
-    if resolution.cuda is None:
+    if resolution.request is None:
         why = unknown(environment, resolution) or f"nothing in `{environment.prefix}` needs CUDA"
         raise RequestError(why, "cudaswitch resolve explains why")
-    # An environment that brings its own CUDA wants a toolkit for nvcc alone.
-    library = None if resolution.bundled else resolution.cudnn
-    return parse_request(resolution.cuda, cudnn or library)
+    cuda, library = resolution.request
+    return parse_request(cuda, cudnn or library)
 
 
 @dataclass(frozen=True)

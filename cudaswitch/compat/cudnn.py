@@ -83,6 +83,26 @@ def first_without(cudnn: Version, gpus: Collection[Version]) -> Version:
     return Version(f"{newest.major}.{newest.parts[1] + 1}")
 
 
+def lists_all(cudnn: Version, gpus: Collection[Version]) -> bool:
+    """Tell whether a cuDNN lists each of the GPUs: it, or the newest before it that is known."""
+    rows = [row for row in _table(cudnn.major) if row.cc_max and row.cudnn <= cudnn]
+    high = max(rows, key=lambda row: row.cudnn, default=None)
+    most = high.cc_max.major if high and high.cc_max else None
+    return not any(unsupported_gpus(cudnn, (cc,)) or (most and cc.major > most) for cc in gpus)
+
+
+def spelled_for(cudnn: Version, gpus: Collection[Version]) -> str:
+    """Spell the request for a cuDNN that serves like this one and lists the GPUs.
+
+    Of a major alone the newest that still does, where newer ones do not.
+    """
+    if len(cudnn.parts) > 1:
+        return cudnn.minor if lists_all(cudnn, gpus) else str(cudnn.major)
+    if first_without(cudnn, gpus).major > cudnn.major:
+        return str(cudnn)
+    return max(row.cudnn for row in _table(cudnn.major) if lists_all(row.cudnn, (max(gpus),))).minor
+
+
 def highest_capability(cudnn: Version) -> Support | None:
     """Find the row with the newest GPUs that any cuDNN of the same major lists.
 

@@ -88,6 +88,7 @@ def resolve(
         compiler=draft.compiler and f"its own nvcc, of CUDA {draft.compiler.cuda}",
         proviso=draft.proviso,
         absent=draft.absent,
+        request=draft.request,
     )
 
 
@@ -136,8 +137,10 @@ def one_for_all(draft: Draft) -> None:
     if lead is None or cuda is None:
         return
     cudnns = [need.cudnn for need in candidates if need.cudnn]
+    # Where the one that leads names no cuDNN, another one does.
+    library = lead if lead.own or lead.cudnn else next((it for it in candidates if it.cudnn), lead)
     for need in candidates:
-        _compare(draft, lead, need)
+        _compare(draft, lead, library, need)
     if not lead.own and not draft.facts.brings:
         _at_risk(draft, lead)
     same = [cudnn for cudnn in cudnns if lead.cudnn is None or cudnn.major == lead.cudnn.major]
@@ -178,17 +181,20 @@ def _strictness(need: Need) -> tuple[bool, Version, int]:
     return need.own and need.framework.extended, cuda, len(cuda.parts)
 
 
-def _compare(draft: Draft, lead: Need, need: Need) -> None:
-    """Say when two frameworks cannot share a toolkit; only a conflict if they must."""
+def _compare(draft: Draft, lead: Need, library: Need, need: Need) -> None:
+    """Say when two frameworks cannot share a toolkit; only a conflict if they must.
+
+    The CUDA is that of `lead`, the cuDNN that of `library`.
+    """
     if need is lead or need.built is None or lead.built is None:
         return
     same_cuda = serves(lead.built, need.built, need.links)
-    same_cudnn = not (need.cudnn and lead.cudnn) or need.cudnn.major == lead.cudnn.major
+    same_cudnn = not (need.cudnn and library.cudnn) or need.cudnn.major == library.cudnn.major
     if same_cuda and same_cudnn:
         return
     asks = [
         f"{it.label} asks for CUDA {it.cuda}" + (f" with cuDNN {it.cudnn}" if it.cudnn else "")
-        for it in (lead, need)
+        for it in (library if same_cuda else lead, need)
     ]
     if lead.own:
         built = f"extensions build with a toolkit for {lead.label}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from cudaswitch.compat.architectures import architectures, given_up, gpu_name
-from cudaswitch.compat.cudnn import unsupported_cuda, unsupported_gpus
+from cudaswitch.compat.cudnn import lists_all, spelled_for, unsupported_cuda, unsupported_gpus
 from cudaswitch.compat.redist import FIRST_TOOLKIT, known_releases
 from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.compat.sonames import soname
@@ -66,11 +66,19 @@ def choose(
     return best, rejected, lacking
 
 
+def request_of(wanted: Wanted, facts: Facts, *, builds: bool) -> tuple[str, str | None]:
+    """Spell the CUDA and cuDNN of such a toolkit as a request does; no cuDNN if it only `builds`.
+
+    Not to the last number, which a source may not have.
+    """
+    cudnn = wanted.cudnn if not builds else None
+    return wanted.cuda.minor, spelled_for(cudnn, facts.gpus) if cudnn else None
+
+
 def install_command(wanted: Wanted, facts: Facts, *, builds: bool) -> str:
     """Spell the command that brings such a toolkit: with cuDNN, or nvcc where it only `builds`."""
-    command = f"cudaswitch install {wanted.cuda.minor}"
-    if wanted.cudnn and not builds:
-        command += f" --cudnn {wanted.cudnn.minor}"
+    cuda, cudnn = request_of(wanted, facts, builds=builds)
+    command = f"cudaswitch install {cuda}" + (f" --cudnn {cudnn}" if cudnn else "")
     if builds and facts.platform == "linux-64" and _only_runfile(Version(wanted.cuda.minor)):
         command += " --from runfile"
     if facts.platform != current_platform():
@@ -161,7 +169,10 @@ def _wrong_gpu(wanted: Wanted, version: Version, facts: Facts) -> str | None:
 
 
 def _rank(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> tuple[object, ...]:
-    """Order fitting toolkits: code for the GPU, the exact minor, the nearest, the newest."""
+    """Order fitting toolkits: code for the GPU, the exact minor, the nearest, the newest.
+
+    Among those with other cuDNNs one that lists the GPUs goes before that which was built for.
+    """
     serves = all(
         has_code(row.sm, gpu) for row in architectures(toolkit.version) for gpu in facts.gpus
     )
@@ -169,4 +180,6 @@ def _rank(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> tuple[object, ...]:
     # Beyond the release that was built for, the nearest newer one is the safest.
     distance = 0 if exact else -toolkit.version.parts[1]
     same_cudnn = bool(wanted.cudnn and toolkit.cudnn and agree(toolkit.cudnn, wanted.cudnn))
-    return serves, exact, distance, toolkit.version, same_cudnn, toolkit.cudnn or Version("0")
+    listed = not (wanted.cudnn and toolkit.cudnn) or lists_all(toolkit.cudnn, facts.gpus)
+    cudnn = (listed, same_cudnn, toolkit.cudnn or Version("0"))
+    return serves, exact, distance, toolkit.version, *cudnn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from cudaswitch.compat.compilers import Bounds
-from cudaswitch.resolver.choice import Absent, Wanted, install_command
+from cudaswitch.resolver.choice import Absent, Wanted, install_command, request_of
 from cudaswitch.resolver.facts import Facts, OwnNvcc, Reason, Rejected
 from cudaswitch.resolver.machine import Verdict
 from cudaswitch.resolver.needs import Need
@@ -66,6 +66,13 @@ class Draft:
                 lack = incomplete(need.found, need.cuda, need.rest, self.install_command)
                 found.append((need, lack))
         return found
+
+    @property
+    def request(self) -> tuple[str, str | None] | None:
+        """The CUDA and the cuDNN to ask for, where a toolkit is wanted."""
+        if self.wanted is None:
+            return None
+        return request_of(self.wanted, self.facts, builds=self.bundled)
 
     @property
     def install_command(self) -> str:

@@ -161,6 +161,7 @@ class Resolution(NamedTuple):
     command where there is one. `caution` says why that toolkit, or what the environment brings
     (`own`), does not serve as it is, `proviso` the same in a few words. `absent` are the parts
     that it is without, though frameworks take them from a toolkit, or their builds do: `nvcc`.
+    `request` is what to ask for, the CUDA and, to run, the cuDNN.
     """
 
     cuda: str | None
@@ -177,6 +178,7 @@ class Resolution(NamedTuple):
     compiler: str | None = None
     proviso: str | None = None
     absent: tuple[str, ...] = ()
+    request: tuple[str, str | None] | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {

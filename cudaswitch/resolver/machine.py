@@ -143,8 +143,8 @@ def _own_code(archs: tuple[str, ...], cc: Version) -> tuple[bool, str]:
     for arch in archs:
         if match := re.fullmatch(_ARCH, arch):
             one = int(match[2]) * 10 + int(match[3]) if match[3] else int(match[2])
-            if match[1] != "compute_":
-                native.append(one)
+            # TensorFlow's `compute_80` stands for code and PTX, as its `configure` says.
+            native.append(one)
             if match[1] == "compute_" or match[4]:
                 portable.append(one)
     if not native and not portable:
