@@ -51,6 +51,7 @@
 #   _cudaswitch_once       of bash: what stands in PROMPT_COMMAND until the first prompt; _ours: what stands
 #                          there then; _others: what stands before it; _trap: the trap on DEBUG
 #   _cudaswitch_alone      of bash: PROMPT_COMMAND was ours alone, and who comes behind wants the status
+#   _cudaswitch_ran        of tcsh: what conda had run by the last prompt
 #   _cudaswitch_fresh      CUDA_HOME and PATH at our line of a startup file, as long as no prompt has come
 
 # $1 = set or give: the variables that the applied want $2 has. $1 = forget: what conda keeps of

@@ -1,9 +1,12 @@
 # _csx_leaving = 1 where a script of the environment that is left asks, else 0: what conda runs is in a
-# variable of its own, which stays. Behind our hook in activate.d it has finished.
+# variable of its own, which stays. Behind our hook in activate.d it has finished, and by the next prompt.
 set _csx_leaving = 0
 if (! $?CONDA_PREFIX || ! $?ask_conda) exit
 eval 'set _csx_env = "${CONDA_PREFIX:q}"'
 eval 'set _csx_lines = ($ask_conda:q)'
+if ($?_cudaswitch_ran) then
+    if ("$_csx_lines:q" == "$_cudaswitch_ran:q") exit
+endif
 set _csx_script = 'source "'"${_csx_env:q}/etc/conda/deactivate.d"
 foreach _csx_line ($_csx_lines:q)
     if ("${_csx_line:h:q}" == "${_csx_script:q}") set _csx_leaving = 1

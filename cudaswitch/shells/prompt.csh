@@ -1,5 +1,6 @@
 # Before each prompt, and on `cd`, where _cswp_moved is set: look round when environment, directory
 # or version file changed, or where there is news since the last prompt.
+if (! $?_cswp_moved && $?ask_conda) eval 'set _cudaswitch_ran = ($ask_conda:q)'
 set _cswp_now = ("" "" "${cwd:q}" "")
 if ($?CONDA_PREFIX) eval 'set _cswp_now[1] = "${CONDA_PREFIX:q}"'
 if ($?VIRTUAL_ENV) eval 'set _cswp_now[2] = "${VIRTUAL_ENV:q}"'

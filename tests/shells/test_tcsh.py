@@ -17,7 +17,7 @@ import pytest
 from checks import succeeded
 from cudaswitch import __version__
 from cudaswitch.shells.rows import quote_csh
-from shells.conda import conda_prefix
+from shells.conda import CONDAS, Conda, conda_prefix, write_hook
 from shells.driver import TCSH
 from shells.kits import Person, foreign
 from shells.quick_conda import QuickConda
@@ -80,6 +80,25 @@ def test_one_value_with_a_line_break_comes_back(person: Person, name: str) -> No
     result = person.play(TCSH, "cudaswitch use 11.8", "cudaswitch off", **before).check()
     assert result.snaps["1"]["CUDA_HOME"] == str(person.kits[1].home)
     assert foreign(result.snaps["2"]) == foreign(result.snaps["0"])
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+def test_a_cd_switches_where_an_environment_was_activated_again(
+    conda: Conda, person: Person, tmp_path: Path
+) -> None:
+    """What conda ran stays in a variable of its own, with the scripts of the environment in it."""
+    env, tree = conda_prefix(tmp_path / "e"), tmp_path / "tree"
+    write_hook(env, "deactivate", "own.csh", "unsetenv OWN\n")
+    tree.mkdir()
+    (tree / ".cuda-version").write_text("11.8\n")
+    enter = f"{conda.activate(TCSH, env)}\n{TCSH.prompt}"
+    cd = [f"cd {TCSH.quote(str(tree))}", f"cd /; {TCSH.prompt}"]
+    again = f"{conda.reactivate(TCSH)}\n{TCSH.prompt}"
+    leave = f"{conda.deactivate()}\n{TCSH.prompt}"
+    steps = [conda.init(TCSH), enter, *cd, again, *cd, again, *cd, leave, *cd]
+    result = person.play(TCSH, *steps).check()
+    homes = [result.snaps[str(at)].get("CUDA_HOME") for at in (3, 6, 9, 12)]
+    assert homes == [str(person.kits[1].home)] * 4
 
 
 @pytest.mark.parametrize("text", ASKERS)
