@@ -34,6 +34,7 @@ __cudaswitch_copies() {
     if [ -n "$_csw_value" ] && [ "$_csw_value" = "$2" ]; then
         __csw=$3
         __cudaswitch_put "${1}_CONDA_NVCC_BACKUP"
+        case $1$3 in CUDA_HOME) _cudaswitch_taken=1 ;; esac
     fi
     # Of what is still ours nobody has kept a copy to set another.
     \eval "__csw=\${$1-}"
@@ -71,7 +72,14 @@ __cudaswitch_copies() {
             # put that option aside here.)
             *u*) \eval "$_csw_name=" ;;
             # A script that keeps only what is set takes it for a sign that it was.
-            *) if __cudaswitch_was_set "$1"; then \eval "$_csw_name="; else \unset "$_csw_name"; fi ;;
+            *)
+                if __cudaswitch_was_set "$1"; then
+                    \eval "$_csw_name="
+                else
+                    \unset "$_csw_name"
+                    case $1 in CUDA_HOME) _cudaswitch_taken=1 ;; esac
+                fi
+                ;;
         esac
     done
 }

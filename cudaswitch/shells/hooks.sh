@@ -263,10 +263,11 @@ ${_cudaswitch_seen:+x}${_cudaswitch_entered:+${_CUDASWITCH_C-}} in
     }
 }
 
-# The same in a script, which has no integration: what is applied stays, though a script of the environment
-# that is left has taken its CUDA_HOME away with its own.
+# The same in a script, which has no integration. Who brings CUDA_HOME back from a copy that is gone unsets
+# it, and others with it, though what is applied stays.
 __cudaswitch_finish() {
-    case ${_CUDASWITCH_ON:+:${CUDA_HOME-}} in :) __cudaswitch_settle ;; esac
+    case ${_cudaswitch_taken:+${_CUDASWITCH_ON:+:${CUDA_HOME-}}} in :) __cudaswitch_settle ;; esac
+    _cudaswitch_taken=''
     \hash -r
 }
 
