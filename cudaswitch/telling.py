@@ -143,7 +143,7 @@ def _mend(decision: Decision, kit: Toolkit | None) -> str:
     # What is of no family reads no hooks.
     hooked = bare is None or bare.family
     if hooked and pinned and decision.origin.startswith(f"{pinned.pin_file}:"):
-        return _again(pinned)
+        return _again(pinned, want)
     if bare is None and chosen(os.environ) is None and (on is None or on.home != want.home):
         return _load()
     if kit is None and want.home != "system":
@@ -152,17 +152,22 @@ def _mend(decision: Decision, kit: Toolkit | None) -> str:
     return bare.evaluate.format(request=request) if bare else f"cudaswitch use {request}"
 
 
-def _again(pinned: Environment) -> str:
+def _again(pinned: Environment, want: Want) -> str:
     """Name what brings the toolkit of a pin that this shell does not have."""
     from cudaswitch.hooks import unhooked_scripts  # noqa: PLC0415  # where a shell is out of step only
 
     # An activate script that was written anew knows nothing of it.
     lost = pinned.owner == "V" and unhooked_scripts(pinned)[0]
-    given = pinned.want_kept()
-    is_gone = given is not None and given.home != "system" and not toolkit_is_there(given.home)
-    if not lost and not is_gone:
+    is_own, given = pinned.is_own(), pinned.want_kept()
+    # Hooks bring what they hold, whatever answers by now; others' serve as long as it is there.
+    is_behind = (
+        given is not None
+        and not _same(given.home, want.home)
+        and (is_own or not toolkit_is_there(given.home))
+    )
+    if not lost and not is_behind:
         return "activate the environment again"
-    if not pinned.is_own():
+    if not is_own:
         # Only the integration looks for another toolkit than their hooks have.
         return _load()
     asked = pin_of(pinned)

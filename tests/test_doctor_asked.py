@@ -305,6 +305,28 @@ def test_hooks_whose_toolkit_is_gone_are_no_help(patient: Patient, tmp_path: Pat
     assert said.endswith("hint: activate the environment again\n")
 
 
+def test_hooks_behind_a_shared_store_are_no_help(patient: Patient, tmp_path: Path) -> None:
+    """Whoever installs there rewrites no hooks of others: each activation brings the old one."""
+    store = {"CUDASWITCH_HOME": str(tmp_path / "shared")}
+    patient.env["CUDASWITCH_STORES"] = store["CUDASWITCH_HOME"]
+    prefix = conda_prefix(tmp_path / "env")
+    for version in ("12.4.99", "12.4.131"):
+        kit = patient.toolkit(patient.work / version, version)
+        succeeded(patient.home.run("adopt", kit, **store))
+        if version == "12.4.99":
+            patient.run("pin", "12.4", "-p", prefix)
+    patient.env["CONDA_PREFIX"] = str(prefix)
+    said = patient.home.run("current", **patient.env).stderr
+    assert said.endswith("hint: cudaswitch pin 12.4\n")
+    findings = found(patient)
+    assert findings["CS071"]["fix"] == f"cudaswitch pin 12.4 -p {prefix}"
+    assert "CS076" not in findings
+    patient.run("pin", "12.4")
+    said = patient.home.run("current", **patient.env).stderr
+    assert said.endswith("hint: activate the environment again\n")
+    assert found(patient).keys() == {"CS076"}
+
+
 def test_what_is_asked_for_besides_is_in_the_command(
     patient: Patient, require: Callable[[str], str]
 ) -> None:

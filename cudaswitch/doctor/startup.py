@@ -151,8 +151,10 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
     row, mine, environment = TYPED[facts.shell], facts.integration, facts.environment
     # What is of no family reads no hooks.
     if row.family and environment and origin.startswith(f"{environment.pin_file}:"):
-        # Its hook came, or is another, since it was activated. One that is not run is told apart.
-        if not any(it.unhooked for it in facts.hooks if it.environment == environment):
+        # Its hook came, or is another, since it was activated. One that brings something else, or
+        # is not run, is told apart: its pin comes first.
+        hooks = [it for it in facts.hooks if it.environment == environment]
+        if not any(it.gone or it.behind or it.unhooked for it in hooks):
             yield Found(evidence, activate_command(facts, environment))
         return
     if mine is None or mine.loads or mine.shell != facts.shell:
