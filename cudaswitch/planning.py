@@ -179,7 +179,7 @@ class Holdings(NamedTuple):
         if missing:
             raise StoreError(
                 f"toolkit {kit.name} is missing its package {missing[0]}",
-                f"cudaswitch remove {kit.name}, then reinstall it",
+                f"cudaswitch verify {kit.name} --repair",
             )
         found = [self.packages[at] for at in kit.packages]
         return [package for package in found if package.component != "cudnn"]

@@ -250,9 +250,8 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
         keeper = (
             f"tell the maintainer of the store `{store.home.folder}`, or request another toolkit"
         )
-        # A pin that asks for it holds it.
-        force = "--force " if request.origin else ""
-        hint = f"cudaswitch remove {force}{kit.name}" if store is searched[0] else keeper
+        # Pins may hold it, and get nothing of it any more.
+        hint = f"cudaswitch remove --force {kit.name}" if store is searched[0] else keeper
         raise NotInstalledError(f"toolkit `{kit.ground}` is gone{request.asked}", hint)
     extra = ""
     if request.cudnn:

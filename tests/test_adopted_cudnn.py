@@ -203,10 +203,10 @@ def test_what_is_laid_over_one_that_was_moved_is_gone_with_it(
     succeeded(home.run("pin", name, "--global"))
     place.rename(moved)
     gone = f"toolkit `{place}` is gone"
-    for command in (["exec", "11.2", "--", "true"], ["env", "11.2"], ["exec", name, "--", "true"]):
-        refused(home.run(*command), gone, hint=f"remove {name}")
-    # What is pinned goes by force alone.
-    refused(home.run("current"), gone, hint=f"remove --force {name}")
+    asking = (["exec", "11.2", "--", "true"], ["env", "11.2"], ["exec", name, "--", "true"])
+    for command in (*asking, ["current"]):
+        # What is pinned goes by force alone.
+        refused(home.run(*command), gone, hint=f"remove --force {name}")
     listed = succeeded(home.run("list"))
     assert [f"`{place}` is gone" in row for row in listed] == [True, True]
     done = home.run("verify")
@@ -225,7 +225,7 @@ def test_what_is_laid_over_one_that_was_moved_is_gone_with_it(
     assert told[1].startswith(f"`{name}` is based on `{place}`, which is gone; pinned by ")
     if is_removed:
         succeeded(home.run("remove", "11.2.152"))
-        refused(home.run("exec", "11.2", "--", "true"), gone, hint=f"remove {name}")
+        refused(home.run("exec", "11.2", "--", "true"), gone, hint=f"remove --force {name}")
     assert succeeded(home.run("adopt", moved)) == [f"11.2.152  {moved}"]
     assert succeeded(home.run("exec", name, "--", "nvcc"))[0].endswith("V11.2.152")
     assert succeeded(home.run("current"))[1] == str(home.store / "toolkits" / name)
@@ -272,7 +272,7 @@ def test_of_another_store_one_that_is_laid_over_another_is_gone_with_it(
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", env], check=True)
     succeeded(home.run("pin", "11.2", "-p", env))
     place.rename(tmp_path / "moved")
-    refused(other.run("exec", "11.2", "--", "true"), "is gone", hint=f"remove {name}")
+    refused(other.run("exec", "11.2", "--", "true"), "is gone", hint=f"remove --force {name}")
     assert " is gone" in "".join(succeeded(other.run("list")))
     for person in (other, home):
         told = {

@@ -113,7 +113,7 @@ def test_what_is_gone_is_told(stocked: Home, mine: Home, tmp_path: Path) -> None
     succeeded(mine.run("install", newer_cudnn(tmp_path)))
     succeeded(stocked.run("remove", BARE, FULL))
     gone = f"toolkit `{kit(stocked, BARE)}` is gone"
-    refused(mine.run("exec", "10.1", "--", "true"), gone, hint=f"remove {NEWER}")
+    refused(mine.run("exec", "10.1", "--", "true"), gone, hint=f"remove --force {NEWER}")
     repair = mine.run("verify", "--repair")
     assert repair.returncode == 1
     assert f"`{kit(stocked, BARE)}` that {NEWER} is based on is gone" in repair.stderr
@@ -194,7 +194,8 @@ def test_what_a_shared_store_has_lost_is_for_its_keeper(
     place = toolkit(tmp_path / "cuda-9.2", "9.2.148")
     succeeded(stocked.run("adopt", place))
     shutil.rmtree(place)
-    for home, hint, found in ((stocked, "remove 9.2.148", 1), (mine, f"`{stocked.store}`", 0)):
+    keeper, others = "remove --force 9.2.148", f"`{stocked.store}`"
+    for home, hint, found in ((stocked, keeper, 1), (mine, others, 0)):
         refused(home.run("exec", "9.2", "--", "true"), f"`{place}` is gone", hint=hint)
         rules = json.loads(home.run("doctor", "--json").stdout)["findings"]
         assert [rule["code"] for rule in rules].count("CS062") == found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -158,6 +159,22 @@ def test_a_record_with_other_kinds_of_values(three: Home, key: str, value: objec
     assert went_on(done, record)
     succeeded(three.run("verify", "--repair"))
     assert findings(three) == set()
+
+
+def test_a_package_that_is_missing_is_brought_back(
+    home: Home, pair: list[Path], tmp_path: Path
+) -> None:
+    """Also where the toolkit is pinned, and so not removed."""
+    succeeded(home.run("install", pair[0]))
+    succeeded(home.run("pin", "10.1", "--dir", tmp_path))
+    shutil.rmtree(home.store / "packages" / PACKAGES[0])
+    refused(
+        home.run("install", pair[1]),
+        f"toolkit {BARE} is missing its package {PACKAGES[0]}",
+        hint=f"cudaswitch verify {BARE} --repair",
+    )
+    succeeded(home.run("verify", BARE, "--repair"))
+    assert succeeded(home.run("install", pair[1])) == [FULL]
 
 
 def test_what_cannot_be_mended_stops_no_other(

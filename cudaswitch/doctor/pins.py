@@ -125,7 +125,7 @@ def _unanswered(facts: Facts) -> Iterator[Found]:
     fix = command[0] if command else _asked_otherwise(facts, error.message, hint)
     for kit in facts.lost:
         # Not what a pin gets in its place.
-        if fix in (f"cudaswitch remove {kit.name}", f"cudaswitch remove --force {kit.name}"):
+        if fix == f"cudaswitch remove --force {kit.name}":
             fix = removing(facts, kit)
     yield Found(error.message if fix == hint else f"{error.message}; {hint}", fix)
 
