@@ -6,16 +6,25 @@ import os
 import stat
 
 from cudaswitch.decision import answer, toolkit_at, version_file, working_directory
-from cudaswitch.environments import entered, environment_at, environment_pinned_by, read_request
+from cudaswitch.environments import (
+    entered,
+    environment_at,
+    environment_pinned_by,
+    pin_of,
+    read_request,
+)
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.named import known_environments
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home, listed, real_path
 from cudaswitch.regular import read_json, toolkit_is_there
+from cudaswitch.store import all_toolkits, dealias
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from cudaswitch.toolkit import Toolkit
 
 NOTE_BYTES = 64 << 10
 """Bytes of a note; it has two paths."""
@@ -60,24 +69,50 @@ class Holding(NamedTuple):
             return None
 
 
-def holdings() -> list[Holding]:
-    """List all pins that are still there."""
-    return [_holding(record) for record in written_pins()]
+def holdings(kits: Iterable[Toolkit]) -> list[Holding]:
+    """List all pins that are still there, with what they get of these toolkits, or of others."""
+    adopted = {real_path(kit.path): kit for kit in kits if not kit.packages}
+    return [Holding(record.path, record.shown, _gets(record, adopted)) for record in written_pins()]
 
 
-def _holding(record: WrittenPin) -> Holding:
-    return Holding(record.path, record.shown, _gets(record))
+def without_toolkit(
+    holdings: Iterable[Holding], kits: Iterable[Toolkit]
+) -> tuple[list[Holding], list[Holding]]:
+    """Pick the pins that get nothing, and those that get what is there and none of these."""
+    held = {"system", *(real_path(kit.path) for kit in kits)}
+    others = [
+        one for one in holdings if one.home is None or not {one.home, real_path(one.home)} & held
+    ]
+    there = [one for one in others if one.home and os.path.isdir(one.home)]
+    return [one for one in others if one not in there], there
 
 
-def _gets(record: WrittenPin) -> str | None:
+def _gets(record: WrittenPin, adopted: Mapping[str, Toolkit]) -> str | None:
     path = _hooked(record)
-    if path is not None and (path == "system" or toolkit_is_there(path)):
+    is_there = path is not None and (path == "system" or toolkit_is_there(path))
+    if path is not None and is_there and not _became_another(record, adopted.get(real_path(path))):
         return path
     # Where it is gone, the integration takes what answers instead, as in a store that was moved.
     try:
         return answer(read_request(record.path)).want.home
     except CudaswitchError:
-        return path
+        return None if is_there else path
+
+
+def _became_another(record: WrittenPin, kit: Toolkit | None) -> bool:
+    """Tell whether hooks lead to an adopted toolkit that was upgraded since, in its place.
+
+    What `auto` has chosen stays, and the hooks of others serve as they are.
+    """
+    if kit is None:
+        return False
+    try:
+        environment = environment_at(record.prefix)
+        request = dealias(pin_of(environment))
+    except CudaswitchError:
+        return False
+    fits = request.accepts(kit.version) and request.accepts_cudnn(kit.cudnn)
+    return not fits and request.text != "auto" and environment.is_own()
 
 
 def _hooked(record: WrittenPin) -> str | None:
@@ -96,7 +131,7 @@ def holders() -> dict[str, list[str]]:
 
     Hooks may have been written under another spelling of the store's path.
     """
-    return held_by(holdings())
+    return held_by(holdings(all_toolkits()))
 
 
 def held_by(holdings: Iterable[Holding]) -> dict[str, list[str]]:

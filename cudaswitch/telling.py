@@ -288,11 +288,15 @@ def _has(home: str, name: str) -> bool:
 
 def installed(as_json: bool = False) -> None:
     """Tell what is installed, which toolkit is active, and who pins it."""
-    from cudaswitch.holders import held_by, holdings  # noqa: PLC0415  # this alone needs it
+    from cudaswitch.holders import (  # noqa: PLC0415  # this alone needs it
+        held_by,
+        holdings,
+        without_toolkit,
+    )
 
     active = _active_path()
     kits = all_toolkits()
-    pins = holdings()
+    pins = holdings(kits)
     holders = held_by(pins)
     if as_json:
         rows = [
@@ -342,7 +346,11 @@ def installed(as_json: bool = False) -> None:
             for kit in kits
         ]
     )
-    _without_toolkit(pins, kits)
+    gone, there = without_toolkit(pins, kits)
+    without_answer(gone)
+    if there:
+        named = [f"{one.holder} ({one.home})" for one in there]
+        talk.say(f"pinned to toolkits that are in no store here: {talk.some_of(named)}")
     own = all_stores()[0]
     if own.is_away():
         talk.say(f"your store `{own.home.folder}` is a dangling link")
@@ -352,17 +360,11 @@ def installed(as_json: bool = False) -> None:
         talk.hint("cudaswitch install 13.0, or cudaswitch adopt --scan")
 
 
-def _without_toolkit(pins: Sequence[Holding], kits: Sequence[Toolkit]) -> None:
-    """Tell of the pins whose toolkit no line of `list` has."""
-    held = {"system", *(real_path(kit.path) for kit in kits)}
-    others = [one for one in pins if one.home is None or not {one.home, real_path(one.home)} & held]
-    there = [one for one in others if one.home and os.path.isdir(one.home)]
-    if gone := [one for one in others if one not in there]:
-        named = [f"{one.holder} ({one.request or 'which cannot be read'})" for one in gone]
+def without_answer(pins: Sequence[Holding]) -> None:
+    """Tell of pins that get nothing of what is installed, if there are any."""
+    if pins:
+        named = [f"{one.holder} ({one.request or 'which cannot be read'})" for one in pins]
         talk.say(f"pinned, but not installed: {talk.some_of(named)}")
-    if there:
-        named = [f"{one.holder} ({one.home})" for one in there]
-        talk.say(f"pinned to toolkits that are in no store here: {talk.some_of(named)}")
 
 
 def _state(kit: Toolkit, holders: Sequence[str]) -> str:

@@ -329,3 +329,33 @@ def test_a_pin_is_as_old_as_the_look_that_it_tells_of(stocked: Home, tmp_path: P
     succeeded(stocked.run("pin", "10.1", "-p", prefix))
     first = prefix / "etc/conda/deactivate.d/~~cudaswitch.sh"
     assert (prefix / "etc/cudaswitch/want").stat().st_mtime_ns < first.stat().st_mtime_ns
+
+
+def test_an_adopted_toolkit_that_becomes_another_is_told(home: Home, tmp_path: Path) -> None:
+    """The hooks still lead to its folder, which is not what the pin asks for any more."""
+    kit = smallest(tmp_path / "cuda", "12.4.0")
+    succeeded(home.run("adopt", kit))
+    prefixes = {name: str(conda_prefix(tmp_path / name)) for name in ("exact", "wide")}
+    for name, request in (("exact", "12.4.0"), ("wide", "12")):
+        succeeded(home.run("pin", request, "-p", prefixes[name]))
+    succeeded(home.run("pin", "12.4", "--global"))
+    before = tmp_path / "before"
+    before.mkdir()
+    (before / ".cuda-version").write_text("9.0\n")
+    smallest(kit, "12.5.1")
+    done = home.run("adopt", kit, cwd=before)
+    told = f"pinned, but not installed: {prefixes['exact']} (12.4.0), you (--global) (12.4)"
+    assert done.stderr.splitlines()[:3] == [
+        "cudaswitch: `12.4.0` is now called 12.5.1",
+        f"cudaswitch: {told}",
+        "hint: pin them anew, or install what they ask for",
+    ]
+    done = home.run("list")
+    assert done.stderr.splitlines() == [f"cudaswitch: {told}"]
+    assert succeeded(done)[0].endswith(f"pinned by {prefixes['wide']}")
+    succeeded(home.run("adopt", smallest(tmp_path / "other", "12.4.1")))
+    assert home.run("list").stderr == f"cudaswitch: {told.partition(', you')[0]}\n"
+    done = home.run("adopt", kit, "--as", "12.5.2")
+    assert done.stderr == "cudaswitch: `12.5.1` is now called 12.5.2\n"
+    succeeded(home.run("pin", "12.5", "-p", prefixes["exact"]))
+    assert home.run("list").stderr == ""

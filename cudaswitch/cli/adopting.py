@@ -8,16 +8,17 @@ from pathlib import Path
 
 import click
 
-from cudaswitch import talk
+from cudaswitch import talk, telling
 from cudaswitch.changing import OwnStore, own_store
 from cudaswitch.cli import output
 from cudaswitch.cli.packages import brought_up_to_date
 from cudaswitch.errors import StoreError
+from cudaswitch.holders import Holding, holdings, without_toolkit
 from cudaswitch.install import adopt as adopt_toolkit
 from cudaswitch.install import adoption
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import system
-from cudaswitch.store import Store
+from cudaswitch.store import Store, all_toolkits
 from cudaswitch.toolkit import Toolkit, toolkit_name
 from cudaswitch.versions import Version
 
@@ -44,10 +45,14 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
         system.refuse_environment(real)
         detected = Version(version) if version else system.version_of(real)
         before = {kit.path: kit.name for kit in store.toolkits()}.get(str(real))
+        lacking = {one.file for one in _unanswered()} if before else set()
         with brought_up_to_date():
             kits = [adopt_toolkit(store, real, detected, system.cudnn_of(real))]
         if before and before != kits[0].name:
             talk.say(f"`{before}` is now called {kits[0].name}")
+            if lost := [one for one in _unanswered() if one.file not in lacking]:
+                telling.without_answer(lost)
+                talk.hint("pin them anew, or install what they ask for")
     else:
         kits = _scanned(store)
         if yes:
@@ -70,6 +75,11 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
         talk.say("no toolkit found on this machine")
     elif only_looks and not all(marks):
         talk.hint("cudaswitch adopt PATH, or cudaswitch adopt --scan --yes for all")
+
+
+def _unanswered() -> list[Holding]:
+    kits = all_toolkits()
+    return without_toolkit(holdings(kits), kits)[0]
 
 
 def _scanned(store: Store) -> list[Toolkit]:

@@ -23,7 +23,7 @@ from cudaswitch.holders import holders, holdings
 from cudaswitch.paths import real_path
 from cudaswitch.platforms import at_home
 from cudaswitch.processes import users_of
-from cudaswitch.store import Store, all_stores, dealias, find, followed
+from cudaswitch.store import Store, all_stores, all_toolkits, dealias, find, followed
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import LONGEST_NAME, TAKEN, is_alias_name, parse_request, quote_request
 
@@ -166,7 +166,8 @@ def _named(store: Store, name: str) -> list[Toolkit]:
 
 def _tell_of_askers(alias: str) -> None:
     """Tell who asks by a name that is gone."""
-    asking = [one.holder for one in holdings() if (one.request or "").partition("+")[0] == alias]
+    pins = holdings(all_toolkits())
+    asking = [one.holder for one in pins if (one.request or "").partition("+")[0] == alias]
     if asking:
         talk.say(f"`{alias}` is still asked for by {talk.some_of(asking)}")
         talk.hint(f"cudaswitch alias {alias} VERSION")
