@@ -229,6 +229,33 @@ def test_a_toolkit_that_is_gone_is_installed_again(
     assert not {"CS075", "CS079", "CS062"} & found(patient).keys()
 
 
+@pytest.mark.parametrize("damage", ["damaged", "lost"])
+def test_a_toolkit_without_its_record_is_repaired(patient: Patient, damage: str) -> None:
+    """Its name is taken: to install what is asked for would be refused."""
+    env = patient.virtualenv()
+    patient.run("install", builders.cudatoolkit_10_1(patient.work / "packages"))
+    patient.run("pin", "10.1", "-p", env.prefix)
+    patient.run("pin", "10.1", "--global")
+    record = patient.home.store / "toolkits/10.1.243/cudaswitch.json"
+    if damage == "lost":
+        record.unlink()
+    else:
+        record.write_text("{")
+    repair = "cudaswitch verify --repair"
+    rows = found(patient)
+    fixes = {code: row["fix"] for code, row in rows.items()}
+    assert fixes == dict.fromkeys(("CS064", "CS075", "CS079"), repair)
+    assert rows["CS064"]["evidence"].startswith("10.1.243: ")
+    assert "cudaswitch install" not in str(rows)
+    # What is of another release is not mended by it.
+    patient.run("pin", "system", "-p", env.prefix)
+    (patient.home.store / "global").write_text("11.8\n")
+    assert found(patient)["CS079"]["fix"] == "cudaswitch install 11.8"
+    patient.run("pin", "system", "--global")
+    patient.run(*repair.split()[1:])
+    assert found(patient) == {}
+
+
 def test_a_number_that_no_release_has_is_not_installed_again(patient: Patient) -> None:
     """An adopted toolkit may be named after its nvcc."""
     kit, env = patient.adopt("12.4.131"), patient.virtualenv()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cudaswitch import settings, shells, startfiles
 from cudaswitch.activation import applied
+from cudaswitch.changing import own_store
 from cudaswitch.compat.sonames import soname
 from cudaswitch.decision import Decision, decide, version_file, working_directory
 from cudaswitch.detect.facts import facts_of
@@ -109,11 +110,19 @@ def gather(variables: Mapping[str, str]) -> Facts:
             for kit in all_stores()[0].toolkits()
             if kit in lost and not out_of_reach(kit)
         },
+        unrecorded=_unrecorded(),
         away=_away(lost),
         store_link=folders.link_to_nothing(home().root),
         accepts=bounds(Path(active.home), active.version) if active and active.version else None,
         hosts=folders.lost_compilers(variables),
     )
+
+
+def _unrecorded() -> tuple[str, ...]:
+    # A store that cannot be read is told by whoever reads it.
+    with suppress(CudaswitchError):
+        return tuple(own_store().unrecorded())
+    return ()
 
 
 def _away(lost: Sequence[Toolkit]) -> Away | None:

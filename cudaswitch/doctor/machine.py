@@ -15,6 +15,7 @@ from cudaswitch.compat.tables import cite
 from cudaswitch.doctor.model import ConfLine, Facts, Found, Kit, LinesOut, Rule
 from cudaswitch.doctor.parts import NVCC, first_that_has, having, place
 from cudaswitch.doctor.spelling import (
+    REPAIR,
     aside,
     install_command,
     newest_asked,
@@ -235,6 +236,11 @@ def _lost(facts: Facts) -> Iterator[Found]:
         yield Found(evidence, removing(facts, kit))
 
 
+def _unrecorded(facts: Facts) -> Iterator[Found]:
+    if facts.unrecorded:
+        yield Found(f"{', '.join(facts.unrecorded)}: no record that can be read", REPAIR)
+
+
 def _away(facts: Facts) -> Iterator[Found]:
     if facts.store_link:
         link, target = facts.store_link
@@ -376,5 +382,13 @@ RULES = (
         " installed, and would be downloaded again",
         ("aws/aws-parallelcluster#206", "GoogleCloudPlatform/cluster-toolkit#1185"),
         _away,
+    ),
+    Rule(
+        "CS064",
+        "error",
+        "A toolkit's record is lost or damaged",
+        "the toolkit counts as not installed, and nothing else can be installed under its name",
+        ("conda/conda#10332", "mamba-org/mamba#2551"),
+        _unrecorded,
     ),
 )

@@ -239,6 +239,8 @@ class Facts:
     """The folder that XLA_FLAGS names, where that has no libdevice."""
     lost: Mapping[Toolkit, tuple[str, ...]] = field(default_factory=dict)
     """Toolkits of the person's own store that are gone (see `ground`), and whose pins they were."""
+    unrecorded: tuple[str, ...] = ()
+    """Names of toolkits of that store whose record is lost or damaged."""
     away: Away | None = None
     store_link: tuple[str, str] | None = None
     """The person's own store where it is a link to nothing, with what it names."""

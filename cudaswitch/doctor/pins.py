@@ -15,13 +15,15 @@ from cudaswitch.doctor.spelling import (
     newest_asked,
     pin_command,
     removing,
+    repairing,
     replacing,
     same_release,
     use_command,
     what_to_install,
     word,
 )
-from cudaswitch.errors import printable
+from cudaswitch.errors import NotInstalledError, printable
+from cudaswitch.versions import Request
 
 _COMMAND = re.compile(
     r"(?:cudaswitch (?:install|remove|verify) [^;]+|chmod u\+r .+)$|chmod o-w .+(?=, or )"
@@ -88,7 +90,9 @@ def _refused(facts: Facts) -> Iterator[Found]:
             continue
         fix = pin_command(facts, hook)
         near = same_release(facts, hook.request) if hook.request else None
-        if hook.request and near:
+        if hook.request and (repair := repairing(facts, hook.request)):
+            fix = repair
+        elif hook.request and near:
             fix = pin_command(facts, hook._replace(request=hook.request._replace(text=near)))
         elif lost := _LOST_ALIAS.match(hook.refused):
             fix = _named_again(facts, hook, lost[1])
@@ -119,6 +123,10 @@ def _unanswered(facts: Facts) -> Iterator[Found]:
     if error is None or any(hook.refused == error.message for hook in facts.hooks):
         return
     if any(f" {who.strip('`')}" in error.message for who, _ in taken_from_smi(facts)):
+        return
+    asked = next(iter(facts.wanted.values()), "")
+    if isinstance(error, NotInstalledError) and (repair := repairing(facts, Request(asked))):
+        yield Found(error.message, repair)
         return
     hint = error.hint or ""
     command = _COMMAND.match(hint)

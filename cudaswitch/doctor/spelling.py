@@ -15,11 +15,14 @@ from cudaswitch.doctor.model import Facts, Folder, Found, Hook, LinesOut, Relist
 from cudaswitch.environments import Environment
 from cudaswitch.shells import TYPED, spelling
 from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import Request
+from cudaswitch.versions import Request, Version, is_version
 
 _IN_PATTERNS, _IN_TEXTS = re.compile(r"[\\.*[^$,]"), re.compile(r"[\\&,]")
 """What is special to sed, between commas."""
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
+
+REPAIR = "cudaswitch verify --repair"
+"""It tells what to do where nothing says any more of what a toolkit is made."""
 
 _ACTIVATE = {
     "sh": (".", "activate"),
@@ -188,6 +191,13 @@ def pin_command(facts: Facts, hook: Hook) -> str:
         return f"cudaswitch unpin -p {prefix}"
     options = options_of(hook.request, partial(word, facts))
     return f"cudaswitch pin {what_to_install(facts, hook.request)}{options} -p {prefix}"
+
+
+def repairing(facts: Facts, request: Request) -> str | None:
+    """Spell what brings back a toolkit whose record is lost or damaged, for a request of it."""
+    versions = (name.partition("+")[0] for name in facts.unrecorded)
+    is_of_one = any(request.accepts(Version(text)) for text in versions if is_version(text))
+    return REPAIR if is_of_one else None
 
 
 def same_release(facts: Facts, request: Request) -> str | None:

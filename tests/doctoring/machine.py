@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 
+import builders
 from doctoring.environment import link
 from doctoring.patient import Patient, case
 
@@ -115,3 +116,9 @@ def away(it: Patient) -> None:
 @case("CS062")
 def lost(it: Patient) -> None:
     shutil.rmtree(it.adopt("12.4.131"))
+
+
+@case("CS064")
+def unrecorded(it: Patient) -> None:
+    it.run("install", builders.cudatoolkit_10_1(it.work / "packages"))
+    (it.home.store / "toolkits/10.1.243/cudaswitch.json").write_text("{")
