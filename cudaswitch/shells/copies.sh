@@ -163,7 +163,7 @@ ${oldpath-}${path_bak-}${bak_path-}${prev_path-}${path_prev-} in
 
 # The names in what `set` prints.
 __cudaswitch_variables() {
-    while IFS= \command read -r _csw_name; do
+    while IFS= command read -r _csw_name; do
         _csw_name=${_csw_name%%=*}
         case $_csw_name in *[!A-Z0-9a-z_]*) ;; *) printf '%s\n' "$_csw_name" ;; esac
     done

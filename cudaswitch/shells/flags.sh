@@ -120,7 +120,7 @@ __cudaswitch_flags_unkept() {
     while [ -n "$_csw_script" ]; do
         _csw_script="$_csw_script/etc/conda/deactivate.d/~cuda-nvcc_deactivate.sh"
         if [ -f "$_csw_script" ] && [ -r "$_csw_script" ]; then
-            while \command read -r _csw_line; do
+            while command read -r _csw_line; do
                 case $_csw_line in *UNSET*) _csw_kept=1 ;; esac
             done < "$_csw_script"
             break

@@ -32,7 +32,7 @@ __cudaswitch_config() {
     \local _csw_key _csw_line _csw_shared IFS
     _csw_base='' _csw_python='' _csw_extends='' _csw_shared='' IFS=' 	='
     # Somebody's own `read` might never come to an end.
-    while \command read -r _csw_key _csw_line || [ -n "$_csw_key" ]; do
+    while command read -r _csw_key _csw_line || [ -n "$_csw_key" ]; do
         case $_csw_key in home | include* | version* | extends*) ;; *) continue ;; esac
         # Windows' line ends too.
         _csw_line=${_csw_line%"${_csw_line##*[![:space:]]}"}
