@@ -22,7 +22,11 @@ from cudaswitch.versions import Version
 PLACED_BYTES = 64 << 20
 """Largest file that is written anew with the toolkit's path in it: it is held in memory."""
 
-_SONAME = re.compile(r"(lib64/lib[^/]+\.so)\.([0-9.]+)")
+_SONAME = re.compile(r"(lib.+\.so)\.[0-9.]+")
+_CUDNN_TO_BUILD_WITH = re.compile(r"include/cudnn[^/]*\.h|lib64/libcudnn[^/]*\.a")
+"""What is not taken from a cuDNN that was copied into the toolkit beneath: builds would mix it with
+the one that is laid over. Its numbered libraries are, for what was built with it."""
+
 REAL_FOLDERS = frozenset({"", "bin", "lib64", "include", "nvvm", "nvvm/lib64", "targets"})
 """Folders of a composed toolkit that are never a link, because packages meet in them, links are
 added or, for `bin`, because nvcc looks for its parts beside the folder that it was called in."""
@@ -111,6 +115,8 @@ def compose(
                 placed[where] = leaf.entry
     platform = platform_of(package for package, _ in parts)
     if base is not None:
+        # `-lcudnn` is the packages' own, also where they leave out the name without a number.
+        _name_libraries(target)
         _fill_up(base, target, platform)
     if platform in _TRIPLES:
         _make_usual(target, platform, version)
@@ -138,6 +144,8 @@ def _fill_up(base: Path, target: Path, platform: str) -> None:
 
 def _merge(there: Path, target: Path, where: str) -> None:
     """Link a place to what is there; where it is a real folder of ours, go inside."""
+    if _CUDNN_TO_BUILD_WITH.fullmatch(where):
+        return
     here = target / where
     if not os.path.lexists(here) and where not in REAL_FOLDERS:
         here.parent.mkdir(parents=True, exist_ok=True)
@@ -270,10 +278,7 @@ def _make_usual(target: Path, platform: str, version: Version) -> None:
     triple.mkdir(parents=True, exist_ok=True)
     _link(triple / "include", "../../include")
     _link(triple / "lib", "../../lib64")
-    # Wheels bring libcudart.so.13 alone: `-lcudart` wants the name without a number.
-    sonames = sorted(f"lib64/{item.name}" for item in (target / "lib64").iterdir())
-    for match in filter(None, map(_SONAME.fullmatch, sonames)):
-        _link(target / match[1], posixpath.basename(match[0]))
+    _name_libraries(target)
     # conda's one package of the time before 12 keeps these beside the libraries.
     for file in sorted((target / "lib64").glob("libdevice.*.bc")):
         _link(target / "nvvm" / "libdevice" / file.name, f"../../lib64/{file.name}")
@@ -283,6 +288,14 @@ def _make_usual(target: Path, platform: str, version: Version) -> None:
     if not os.path.lexists(target / "version.json"):
         said = {"cuda": {"name": "CUDA SDK", "version": str(version)}}
         (target / "version.json").write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
+
+
+def _name_libraries(target: Path) -> None:
+    """Link names without numbers: wheels bring libcudart.so.13 alone, `-lcudart` wants those."""
+    folder = target / "lib64"
+    names = sorted(file.name for file in folder.glob("lib*"))
+    for match in filter(None, map(_SONAME.fullmatch, names)):
+        _link(folder / match[1], match[0])
 
 
 def _number_nvvm(bare: Path) -> None:

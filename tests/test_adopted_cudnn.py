@@ -147,6 +147,38 @@ def test_packages_are_laid_over_one_that_has_a_cudnn(home: Home, tmp_path: Path)
     assert names(home) == both
 
 
+LAID_OVER = [("8.9.7", "9.1.0.70"), ("8.0.5", "7.6.5"), ("7.6.5", "8.1.1.33")]
+
+
+@pytest.mark.parametrize(("copied", "laid_over"), LAID_OVER)
+def test_what_builds_take_is_of_the_cudnn_that_is_laid_over(
+    home: Home, tmp_path: Path, copied: str, laid_over: str
+) -> None:
+    place = toolkit(tmp_path / "cuda-11.2")
+    lib64, full = place / "lib64", ".".join(laid_over.split(".")[:3])
+    builders.write_tree(place, builders.recipes.cudnn_headers(copied))
+    builders.write_tree(lib64, builders.recipes.cudnn_libraries(copied, "."))
+    write(lib64 / "libcudnn_static.a", "")
+    # As PyPI's wheels have it: no names without numbers.
+    number = f"libcudnn.so.{full[0]}"
+    library = builders.elf_bytes(number, {"cudnnGetVersion": builders.cudnn_number(full)})
+    tree = {**builders.recipes.cudnn_headers(full), f"lib/{number}": library}
+    cudnn = builders.conda_package(tmp_path, "cudnn", laid_over, "cuda11.2_0", "linux-64", tree)
+    succeeded(home.run("adopt", place))
+    [name] = succeeded(home.run("install", cudnn))
+    final = home.store / "toolkits" / name
+    assert (final / "lib64/libcudnn.so").readlink() == Path(number)
+    headers = {at.name: at.read_text() for at in (final / "include").glob("cudnn*")}
+    assert headers == {
+        Path(at).name: text.decode() for at, text in builders.recipes.cudnn_headers(full).items()
+    }
+    assert not os.path.lexists(final / "lib64/libcudnn_static.a")
+    # Programs that were built with it still run.
+    older = f"lib64/libcudnn.so.{copied[0]}"
+    assert (final / older).samefile(place / older)
+    succeeded(home.run("verify"))
+
+
 def test_the_same_cudnn_as_a_package_leaves_it_the_bare_one(home: Home, tmp_path: Path) -> None:
     place = toolkit(tmp_path / "cuda-11.2")
     succeeded(home.run("adopt", place))
