@@ -19,9 +19,18 @@ from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.ownership import is_anothers
 from cudaswitch.paths import FINGERPRINT, Home, listed, stores
 from cudaswitch.platforms import current_platform, expanded
-from cudaswitch.regular import read_regular
+from cudaswitch.regular import read_regular, toolkit_is_there
 from cudaswitch.staging import REMOVED, Staging, plain_modes, require_writable, written
-from cudaswitch.store import Store, compiler_for, find, rank, read_package, read_toolkit
+from cudaswitch.store import (
+    Store,
+    compiler_for,
+    dealias,
+    find,
+    newest,
+    rank,
+    read_package,
+    read_toolkit,
+)
 from cudaswitch.toolkit import Package, Toolkit
 from cudaswitch.versions import OPERATORS, Request, Version, parse_request
 
@@ -210,9 +219,10 @@ class OwnStore(Store):
     def _answers(self) -> dict[str, Toolkit]:
         """Map each request that has one answer here to it: 10.1, 10.1+cudnn7, an alias.
 
-        So are the ranges that have been asked for.
+        So are the ranges that have been asked for. What means a toolkit that is away for a while
+        has no answer, since it is meant again when it is back: until then Python answers.
         """
-        kits = [kit for kit in self.present() if kit.platform == current_platform()]
+        kits = [kit for kit in self.toolkits() if kit.platform == current_platform()]
         answers: dict[str, Toolkit] = {}
         for kit in kits:
             versions = _prefixes(kit.version)
@@ -226,8 +236,9 @@ class OwnStore(Store):
         ranges = {name: name for name in self._ranges()}
         for name, text in {**self.aliases(), **ranges}.items():
             with contextlib.suppress(CudaswitchError):
-                answers[name] = find(parse_request(text), [self])
-        return answers
+                if found := newest(dealias(parse_request(text), [self]), kits):
+                    answers[name] = found
+        return {name: kit for name, kit in answers.items() if toolkit_is_there(kit.ground)}
 
     def _ready(self, answers: dict[str, Toolkit]) -> dict[str, Toolkit]:
         return answers if self._ready_at_all() else {}

@@ -237,9 +237,8 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     """
     searched = all_stores() if searched is None else searched
     request = dealias(request, searched)
-    fitting = taken(searched, lambda kit: _fits(kit, request))
-    if fitting:
-        return sorted(fitting, key=lambda kit: rank(kit, request.text, request.cudnn))[-1]
+    if kit := newest(request, taken(searched, lambda kit: _fits(kit, request))):
+        return kit
     gone = [(kit, store) for store in searched for kit in store.toolkits() if _fits(kit, request)]
     if gone:
         kit, store = gone[-1]
@@ -264,6 +263,13 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
         f"CUDA {request.text}{extra} is not installed{request.asked}{away}",
         meant or f"cudaswitch install {quote_request(request.text)}{option}",
     )
+
+
+def newest(request: Request, kits: Sequence[Toolkit]) -> Toolkit | None:
+    """Choose among toolkits the newest that a request, which is no alias, names."""
+    fitting = [kit for kit in kits if _fits(kit, request)]
+    fitting.sort(key=lambda kit: rank(kit, request.text, request.cudnn))
+    return fitting[-1] if fitting else None
 
 
 def rank(kit: Toolkit, version: str, cudnn: str | None) -> tuple[bool, Version, bool, Version]:

@@ -1,0 +1,39 @@
+"""A toolkit whose disk is away while the store changes: it answers again when it is back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checks import succeeded
+from shells.conftest import make_person
+from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Shell
+from shells.kits import Kit
+from shells.moving import cd
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+def test_shells_and_python_agree(shell: Shell, tmp_path: Path) -> None:
+    person = make_person(tmp_path / "account", (shell.name,))
+    disk, away, tree = (tmp_path / name for name in ("disk", "not mounted", "tree"))
+    older, newer = person.kits[2], Kit(disk / "cuda-12.4", "12.4.9", ("lib64",)).build()
+    person.adopt(newer)
+    succeeded(person.home.run("alias", "work", "12.4"))
+    tree.mkdir()
+    (tree / ".cuda-version").write_text("12.4\n")
+    visits = [cd(shell, folder) for folder in (tree, tmp_path)]
+    steps = ["cudaswitch use 12", "cudaswitch use work", "cudaswitch off", *visits]
+
+    def agree(kit: Kit) -> None:
+        asked = person.home.run("exec", "12.4", "--", "printenv", "CUDA_HOME")
+        assert succeeded(asked) == [str(kit.home)]
+        result = person.play(shell, *steps).check()
+        found = [result.snaps[str(at)].get("CUDA_HOME") for at in (1, 2, 4)]
+        assert found == [str(kit.home)] * 3
+
+    disk.rename(away)
+    person.adopt(Kit(tmp_path / "third", "11.2.152", ("lib64",)).build())
+    agree(older)
+    away.rename(disk)
+    agree(newer)
