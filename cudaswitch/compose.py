@@ -142,6 +142,12 @@ def _fill_up(base: Path, target: Path, platform: str) -> None:
             _merge(there, target, there.relative_to(base).as_posix())
 
 
+def links_to(base: str, folder: Path) -> dict[Path, str]:
+    """Map what a composed toolkit links to of the one that it is laid over, by place."""
+    links = {at: os.readlink(at) for at in folder.rglob("*") if os.path.islink(at)}
+    return {at.relative_to(folder): to for at, to in links.items() if to.startswith(base)}
+
+
 def _merge(there: Path, target: Path, where: str) -> None:
     """Link a place to what is there; where it is a real folder of ours, go inside."""
     if _CUDNN_TO_BUILD_WITH.fullmatch(where):

@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from cudaswitch.changing import OwnStore
-from cudaswitch.compose import compose
+from cudaswitch.compose import compose, links_to
 from cudaswitch.contents import Contents, contents_of
 from cudaswitch.durable import sync_tree
 from cudaswitch.errors import ArchiveError, StoreError
@@ -18,6 +18,7 @@ from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.planning import NOTHING_SHARED, Holdings, Recipe, Shared, release_of_pieces
 from cudaswitch.platforms import current_platform
+from cudaswitch.regular import toolkit_is_there
 from cudaswitch.sharing import shared
 from cudaswitch.staging import require_writable
 from cudaswitch.store import Store, all_stores, read_package, read_toolkit
@@ -252,7 +253,8 @@ def adopt(store: OwnStore, path: Path, version: Version, cudnn: Version | None =
     """Register a toolkit in its place, and compose it with every cuDNN that fits.
 
     `cudnn` is the one that was copied into it. A toolkit that was adopted already, without that
-    cuDNN or as another version, is renamed, and what was composed from it is composed anew.
+    cuDNN or as another version, is renamed, and what was composed from it is composed anew, as it
+    is where it has other files than then.
     """
     _refuse_place(store, path)
     require_writable(store.home)
@@ -313,11 +315,16 @@ def _make(store: OwnStore, recipe: Recipe, force: bool, undo: contextlib.ExitSta
     """Compose a toolkit, unless it is there already just so."""
     kit, final = recipe.toolkit, store.home.toolkits / recipe.toolkit.name
     present = read_toolkit(final)
-    if not force and present == kit:
+    # A base that is there may have other files by now.
+    base = kit.base if kit.base and toolkit_is_there(kit.base) else None
+    is_same = present == kit and not force
+    if is_same and base is None:
         return
     with store.staging.folder(f"toolkit-{kit.name}") as stage:
         if recipe.packages:
             fill(store, recipe, stage)
+        if is_same and base and links_to(base, stage) == links_to(base, final):
+            return
         store.staging.publish(stage, final, kit.to_json(), undo, replaces=present is not None)
     # Where locks do not work, somebody may have removed one meanwhile.
     for at in kit.packages:

@@ -13,7 +13,7 @@ import pytest
 import builders
 from adoptable import names, toolkit, write
 from builders import HELLO_CU
-from checks import refused, snapshot, succeeded
+from checks import inodes_in, refused, snapshot, succeeded
 from homes import Home, make_home
 
 ORDERS = ("adopt", "install"), ("install", "adopt")
@@ -221,6 +221,34 @@ def test_folders_of_both_are_merged(home: Home, tmp_path: Path) -> None:
     assert (final / "share/mine").readlink() == place / "share/mine"
     assert (final / "targets/other-linux/include/cuda.h").read_text() == "other"
     assert sorted(path.name for path in (place / "share/doc").iterdir()) == ["a"]
+
+
+@pytest.mark.parametrize("command", ["adopt", "install"])
+def test_what_changed_beneath_is_taken_up(home: Home, tmp_path: Path, command: str) -> None:
+    place = toolkit(tmp_path / "cuda-11.2")
+    cudnn = builders.cudnn_archive(tmp_path, "8.3.1-8.4", "8.1.1.33", "11.2")
+    what = {"adopt": place, "install": cudnn}
+    nvcc, later = place / "bin/nvcc", tmp_path / "nvcc"
+    older, newer = (place / "lib64" / library for library in ("libold.so.1", "libnew.so.1"))
+    nvcc.rename(later)
+    write(place / "version.json", '{"cuda": {"version": "11.2.152"}}')
+    write(older, "old")
+    succeeded(home.run("adopt", place))
+    [name] = succeeded(home.run("install", cudnn))
+    final = home.store / "toolkits" / name
+    later.rename(nvcc)
+    older.rename(newer)
+    succeeded(home.run(command, what[command]))
+    assert succeeded(home.run("exec", name, "--", "nvcc"))[0].endswith("V11.2.152")
+    assert sorted(at.name for at in final.glob("lib64/lib[no]*")) == ["libnew.so", "libnew.so.1"]
+    succeeded(home.run("verify"))
+    # As long as it is away, nobody knows.
+    after = inodes_in(final)
+    place.rename(tmp_path / "away")
+    succeeded(home.run("install", cudnn))
+    (tmp_path / "away").rename(place)
+    succeeded(home.run(command, what[command]))
+    assert inodes_in(final) == after
 
 
 @pytest.mark.parametrize("is_removed", [False, True])
