@@ -17,7 +17,7 @@ from cudaswitch.errors import CudaswitchError
 from cudaswitch.ownership import is_anothers
 from cudaswitch.paths import home, listed, stores
 from cudaswitch.platforms import expanded
-from cudaswitch.store import offered
+from cudaswitch.store import all_stores, newest, offered
 from cudaswitch.versions import Request
 
 _MOST = 50
@@ -48,6 +48,11 @@ def keep(request: Request, want: Want, offers: str | None) -> None:
     if offers is None or any(end in folder for folder in folders for end in ":\n"):
         return
     with contextlib.suppress(CudaswitchError, OSError), plain_modes(own.root):
+        named = filter(None, (newest(request, store.toolkits()) for store in all_stores()))
+        meant = next(named, None)
+        # What is away for a while is meant again when it is back.
+        if meant is None or meant.path != want.home:
+            return
         require_writable(own)
         own.lent.mkdir(exist_ok=True)
         if len(listed(own.lent)) >= _MOST:

@@ -37,3 +37,27 @@ def test_shells_and_python_agree(shell: Shell, tmp_path: Path) -> None:
     agree(older)
     away.rename(disk)
     agree(newer)
+
+
+@pytest.mark.parametrize("is_lent", [True, False])
+def test_a_shared_store_answers_meanwhile(tmp_path: Path, is_lent: bool) -> None:
+    """With another toolkit than the person's own on the disk, or than its own there."""
+    person, lender = (make_person(tmp_path / name, ("bash",)) for name in ("us", "them"))
+    disk, away = tmp_path / "disk", tmp_path / "not mounted"
+    older, newer = (
+        Kit(folder / "cuda-12.6", version, ("lib64",)).build()
+        for folder, version in ((tmp_path, "12.6.1"), (disk, "12.6.9"))
+    )
+    lender.adopt(older)
+    (lender if is_lent else person).adopt(newer)
+    disk.rename(away)
+    person.adopt(Kit(tmp_path / "third", "11.2.152", ("lib64",)).build())
+
+    def found() -> str | None:
+        use = "cudaswitch use 12.6"
+        result = person.play(BASH, use, CUDASWITCH_STORES=str(lender.home.store)).check()
+        return result.snaps["1"].get("CUDA_HOME")
+
+    assert found() == str(older.home)
+    away.rename(disk)
+    assert found() == str(newer.home)
