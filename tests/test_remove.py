@@ -201,9 +201,9 @@ def test_an_adopted_one_that_was_deleted_is_passed_over(home: Home, tmp_path: Pa
         f"toolkit `{tmp_path / '12.7.0'}` is gone",
         hint="cudaswitch remove --force 12.7.0",
     )
-    # The next change tells everybody: ready answers, hooks.
+    # It may come back: no change makes another one the ready answer.
     succeeded(home.run("alias", "mine", "12"))
-    assert answers(home)["12"] == "12.4.1"
+    assert answers(home).keys() & {"12", "12.4", "latest", "mine"} == {"12.4"}
     (tmp_path / "elsewhere").rename(tmp_path / "12.7.0")
     assert succeeded(home.run("exec", "12", "--", "printenv", "CUDA_HOME")) == [
         str(tmp_path / "12.7.0")
