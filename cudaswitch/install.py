@@ -73,7 +73,9 @@ def install(
         at = frozenset(package.id for _, package in bundle.named)
         folder = str(store.home.toolkits)
         holdings = Holdings(folder, known, kits, at, force, exact, bundle.others)
-        return holdings.recipes(bundle.release)
+        recipes = holdings.recipes(bundle.release)
+        # One whose folder is gone has cuDNN once it is adopted again.
+        return [it for it in recipes if not it.toolkit.base or toolkit_is_there(it.toolkit.base)]
 
     def bundled(artifacts: Sequence[Artifact], release: Version | None) -> _Bundle:
         named = identified(artifacts, platform)

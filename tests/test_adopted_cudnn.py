@@ -251,6 +251,24 @@ def test_what_changed_beneath_is_taken_up(home: Home, tmp_path: Path, command: s
     assert inodes_in(final) == after
 
 
+def test_nothing_is_laid_over_one_that_is_gone(home: Home, tmp_path: Path) -> None:
+    """It has cuDNN once it is back."""
+    gone = toolkit(tmp_path / "gone")
+    succeeded(home.run("adopt", gone))
+    gone.rename(tmp_path / "away")
+    cudnn = builders.cudnn_archive(tmp_path, "8.3.1-8.4", "8.1.1.33", "11.2")
+    for options in ((), ("--force",)):
+        done = home.run("install", *options, cudnn)
+        assert succeeded(done) == []
+    name = "11.2.152+cudnn8.1.1"
+    assert name not in dict(names(home))
+    (tmp_path / "away").rename(gone)
+    succeeded(home.run("adopt", gone))
+    assert name in dict(names(home))
+    succeeded(home.run("install", "--force", cudnn))
+    assert (home.store / "toolkits" / name / "include/cuda.h").resolve().is_relative_to(gone)
+
+
 @pytest.mark.parametrize("is_removed", [False, True])
 def test_what_is_laid_over_one_that_was_moved_is_gone_with_it(
     home: Home, tmp_path: Path, is_removed: bool
