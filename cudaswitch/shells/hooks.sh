@@ -236,7 +236,7 @@ ${_cudaswitch_seen:+x}${_cudaswitch_entered:+${_CUDASWITCH_C-}} in
                 xx*) __cudaswitch_repair ;;
                 *":env=${CONDA_PREFIX-}") \hash -r ;;
                 *:x*) __cudaswitch_hashed ;;
-                *) __cudaswitch_finish ;;
+                *) case ${_cudaswitch_taken-} in '') \hash -r ;; *) __cudaswitch_finish ;; esac ;;
             esac
         }
         # Beside conda mamba is looked for where it says that it is there, or no prompt would make up for it.
@@ -258,7 +258,7 @@ ${_cudaswitch_seen:+x}${_cudaswitch_entered:+${_CUDASWITCH_C-}} in
             xx*) __cudaswitch_repair ;;
             *":env=${CONDA_PREFIX-}") \hash -r ;;
             *:x*) __cudaswitch_hashed ;;
-            *) __cudaswitch_finish ;;
+            *) case ${_cudaswitch_taken-} in '') \hash -r ;; *) __cudaswitch_finish ;; esac ;;
         esac
     }
 }
@@ -266,8 +266,8 @@ ${_cudaswitch_seen:+x}${_cudaswitch_entered:+${_CUDASWITCH_C-}} in
 # The same in a script, which has no integration. Who brings CUDA_HOME back from a copy that is gone unsets
 # it, and others with it, though what is applied stays.
 __cudaswitch_finish() {
-    case ${_cudaswitch_taken:+${_CUDASWITCH_ON:+:${CUDA_HOME-}}} in :) __cudaswitch_settle ;; esac
-    _cudaswitch_taken=''
+    case ${_CUDASWITCH_ON:+:${CUDA_HOME-}} in :) __cudaswitch_settle ;; esac
+    \unset _cudaswitch_taken
     \hash -r
 }
 

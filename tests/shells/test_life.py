@@ -323,7 +323,7 @@ def test_what_is_taken_up_again_comes_after_the_scripts_of_what_is_left(
     assert "LD_LIBRARY_PATH" not in left
 
 
-SHARED = ("core", "below", "copies", "flags", "own", "take", "version")
+SHARED = ("core", "below", "copies", "first", "flags", "own", "take", "version")
 """The files that hooks share, without their suffixes."""
 
 
