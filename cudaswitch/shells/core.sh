@@ -41,7 +41,7 @@
 #   _cudaswitch_file       the version file that decides; _text: what it holds
 #   _cudaswitch_asked      what Python was asked last; _answer: what it said; _unkept: the environment
 #                          whose answer it cannot keep
-#   _cudaswitch_taken      copies of CUDA_HOME that scripts had are gone, and of hooks alone none puts it back
+#   _cudaswitch_taken      a script's copy of CUDA_HOME was taken out: it may unset the variable for want of it
 #   _cudaswitch_gpus       the GPUs that who has started this shell has chosen
 #   _cudaswitch_pythons    an environment, and its folders of packages; _sites: of fish, the same; _layer:
 #                          VIRTUAL_ENV, and the environment that it counts as

@@ -144,15 +144,36 @@ def test_no_variable_is_left_by_a_look(
     assert (result.stdout, result.stderr) == ("", "")
 
 
+NVCC_LIKE = (
+    'export ${CUDA_HOME+CUDA_HOME_CONDA_NVCC_BACKUP="$CUDA_HOME"} CUDA_HOME="$CONDA_PREFIX"\n',
+    "unset CUDA_HOME\n"
+    'export HOME ${CUDA_HOME_CONDA_NVCC_BACKUP+CUDA_HOME="$CUDA_HOME_CONDA_NVCC_BACKUP"}\n'
+    "unset CUDA_HOME_CONDA_NVCC_BACKUP\n",
+)
+"""Keeps CUDA_HOME where it is set, under the name that conda-forge's nvcc has for it."""
+
+
 @every_conda
-@pytest.mark.parametrize("shell", (BASH, ZSH, DASH, FISH), ids=str)
+@pytest.mark.parametrize(
+    ("shell", "scripts"),
+    [
+        *((shell, KEEPS_WHAT_IS_SET[shell.suffix]) for shell in (BASH, ZSH, DASH, FISH)),
+        *((shell, NVCC_LIKE) for shell in (BASH, ZSH, DASH)),
+    ],
+    ids=lambda it: str(it) if isinstance(it, Shell) else "",
+)
 @pytest.mark.parametrize("asked", ["_CUDASWITCH_U", "_CUDASWITCH_D"])
 def test_a_script_keeps_the_toolkit_that_it_was_started_with(
-    shell: Shell, conda: Conda, asked: str, person: Person, place: Path
+    shell: Shell,
+    scripts: tuple[str, str],
+    conda: Conda,
+    asked: str,
+    person: Person,
+    place: Path,
 ) -> None:
     """Without the integration, where the copy of a package goes with a pinned environment."""
     kit = person.kits[0]
-    for half, text in zip(("activate", "deactivate"), KEEPS_WHAT_IS_SET[shell.suffix], strict=True):
+    for half, text in zip(("activate", "deactivate"), scripts, strict=True):
         write_hook(place / "b", half, f"own.{shell.suffix}", text)
     person.pin("11.8", conda_prefix(place / "c"))
     session = Session(person, place, shell, conda)
