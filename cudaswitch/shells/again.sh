@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC1090,SC2016,SC2154,SC2317,SC2329  # zsh runs it too
-# A new shell finds no more in its ready file than it needs at once: the integration itself, in
+# A new shell's ready file has only what it needs at once: the integration itself, in
 # $_cudaswitch_rest, is parsed when something asks for a toolkit. By then it may be that of another
-# version, which is as good, or gone.
+# version, which is just as good, or gone.
 
 __cudaswitch_load() {
     __cudaswitch_unaliased __cudaswitch_again
@@ -9,10 +9,10 @@ __cudaswitch_load() {
 
 __cudaswitch_again() {
     \local _csw_text
-    # The folder is named after the shell, with a dot.
+    # The folder's name is a dot and the name of the shell.
     _csw_text=${_cudaswitch_rest%/*}
     if [ -r "$_cudaswitch_rest" ]; then \. "$_cudaswitch_rest"; fi
-    # Its last line says that it was read to the end.
+    # The file's last line empties this, so it was read to the end.
     if [ -n "$_cudaswitch_rest" ] \
         && _csw_text=$("$_cudaswitch_program" init "${_csw_text##*/.}" 2> /dev/null); then
         _cudaswitch_rest=''

@@ -2,16 +2,16 @@
 # Answers that need no Python, for `cudaswitch init` in bash and zsh and for the shims.
 # $_cudaswitch_root is the store; requests/NAME in it holds the ready answer to a request.
 
-# __csw = the ready answer to the version file $1; fails where Python must be asked. A zero byte, which
-# Python refuses, `read` passes over but in zsh: to see it would take a process.
+# __csw = the ready answer to the version file $1; fails if Python must be asked. Except in zsh,
+# `read` skips zero bytes, which Python refuses: detecting them would take a process.
 __cudaswitch_read() {
     \local _csw_cuda _csw_cudnn _csw_mode _csw_gpus _csw_line _csw_key _csw_room IFS
     _csw_cuda='' _csw_cudnn='' _csw_mode='' _csw_gpus='' _csw_room=4096 IFS=''
     if ! { [ -f "$1" ] && [ -O "$1" ] && [ -r "$1" ]; }; then return 1; fi
-    # In a folder of somebody else a link is theirs, whose file it may lead to.
+    # In somebody else's folder, a link is theirs, even if the file that it leads to is ours.
     if [ -L "$1" ] && ! [ -O "${1%/*}/." ]; then return 1; fi
     while \read -r _csw_line || [ -n "$_csw_line" ]; do
-        # What is longer Python refuses, and here a line takes its time.
+        # Python refuses longer files, which would be slow to read here.
         _csw_room=$((_csw_room - ${#_csw_line} - 1)) _csw_key=cuda
         case $_csw_room in -*) return 1 ;; esac
         case $_csw_line in
@@ -21,7 +21,7 @@ __cudaswitch_read() {
                 case $_csw_line in '') continue ;; esac
                 ;;
         esac
-        # Once each.
+        # Each key may be given once.
         case $_csw_key:$_csw_cuda:$_csw_cudnn:$_csw_mode:$_csw_gpus in
             cuda::*) _csw_cuda=$_csw_line ;;
             cudnn:*::*:*) _csw_cudnn=$_csw_line ;;
@@ -35,13 +35,13 @@ __cudaswitch_read() {
     _csw_cuda=$_csw_cuda${_csw_cudnn:++cudnn$_csw_cudnn}
     __cudaswitch_ready "$_csw_cuda" || __cudaswitch_lent "$_csw_cuda" \
         || __cudaswitch_auto "$_csw_cuda$_csw_mode$_csw_gpus" "$1" || return 1
-    # The settings may have said it already.
+    # The settings may have said so already.
     case ${_csw_mode:+$__csw} in *:lib=*) return 1 ;; esac
     __csw=$__csw${_csw_mode:+:lib=$_csw_mode}${_csw_gpus:+:gpus=$_csw_gpus}
 }
 
-# __csw = what a shared store answers to the request $1, which was kept: it holds as long as those
-# stores offer the same, and are the same. Where there is a ready answer that one counts.
+# __csw = the kept answer of a shared store to the request $1: valid as long as the shared stores
+# and what they offer are the same. A ready answer takes precedence.
 __cudaswitch_lent() {
     \local _csw_file _csw_said _csw_folders _csw_offered _csw_offers IFS
     _csw_file=$_cudaswitch_root/lent/$1 _csw_said=${CUDASWITCH_STORES-} _csw_offers='' IFS=''
@@ -63,8 +63,8 @@ __cudaswitch_lent() {
     [ "$_csw_offers" = "$_csw_offered" ] && __cudaswitch_there "${__csw%%:*}"
 }
 
-# Take the line $_csw_line apart: $_csw_key, and its value in $_csw_line, empty where it says
-# nothing.
+# Split the line $_csw_line: its key in $_csw_key, its value in $_csw_line, which is empty if the
+# line says nothing.
 __cudaswitch_entry() {
     __cudaswitch_trim "${_csw_line%%#*}"
     _csw_line=$__csw
@@ -78,7 +78,7 @@ __cudaswitch_entry() {
             _csw_line=$__csw
             ;;
     esac
-    # Ranges may have blanks behind their commas.
+    # Ranges may have blanks after their commas.
     while :; do
         case $_csw_key:$_csw_line in
             cuda:*', '*) _csw_line=${_csw_line%%, *},${_csw_line#*, } ;;
@@ -88,7 +88,7 @@ __cudaswitch_entry() {
     done
 }
 
-# Are these the indices of GPUs, each once? The rest of what may be said is Python's to check.
+# Are these GPU indices, each given once? Anything else that is allowed is left to Python.
 __cudaswitch_indices() {
     \local _csw_rest _csw_index
     case $1 in -1) ;; *[!0-9,]* | *,,* | ,* | *,) return 1 ;; esac
@@ -106,15 +106,15 @@ __cudaswitch_trim() {
     __csw=${__csw%"${__csw##*[!' 	']}"}
 }
 
-# Has PATH the environment $1 before $2, or not $2?
+# Is the environment $1 on PATH before $2, or $2 not on PATH?
 __cudaswitch_ahead() {
     \local _csw_before
     _csw_before=:$PATH: _csw_before=${_csw_before%%":$2/bin:"*}:
     case $_csw_before in *":$1/bin:"* | ":$PATH::") ;; *) return 1 ;; esac
 }
 
-# __csw = the active environment; fails where there is none. Of two that one is, whose
-# programs come first on PATH.
+# __csw = the active environment; fails if there is none. Of two, it is the one whose programs come
+# first on PATH.
 __cudaswitch_active() {
     case ${VIRTUAL_ENV-}${CONDA_PREFIX-} in '') return 1 ;; esac
     __cudaswitch_virtualenv
@@ -132,9 +132,9 @@ __cudaswitch_active() {
     return 1
 }
 
-# __csw = the ready answer to what the frameworks of the environment $1 need, empty where
-# they need nothing; fails where Python must be asked, because packages have changed since, and
-# with $2 because there is more to say of the answer.
+# __csw = the ready answer to what the frameworks of the environment $1 need, empty if they need
+# nothing; fails if Python must be asked, because packages have changed since, or, with $2, because
+# there is more to say about the answer.
 __cudaswitch_automatic() {
     \local _csw_file _csw_rest _csw_caution IFS
     _csw_caution='' _csw_file='' _csw_rest=${1#/}/ IFS=''
@@ -149,9 +149,9 @@ __cudaswitch_automatic() {
     [ -z "$__csw" ] || __cudaswitch_there "${__csw%%:*}"
 }
 
-# __csw = the ready answer to the request $1 where that is `auto`, of the pin $2 or for the active
-# environment; fails where Python must be asked, as for one that needs nothing: it may have refused. $3 is
-# $2 of the function above.
+# __csw = the ready answer to the request $1 if that is `auto`, for the pin $2 or for the active
+# environment; fails if Python must be asked, also about one that needs nothing: Python may have
+# refused it. $3 is $2 of the function above.
 __cudaswitch_auto() {
     case $1:$2 in
         auto:*/etc/cudaswitch/pin) __csw=${2%/etc/cudaswitch/pin} ;;

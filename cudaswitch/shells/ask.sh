@@ -1,16 +1,16 @@
 # shellcheck shell=sh disable=SC1091,SC2016,SC2154  # answers.sh is beside this text; `names`
-# Prints what somebody asks for, for shells that read no file themselves: the ready answer,
-# or Python's.
+# Prints the answer to a question, for shells that cannot read the files themselves: the ready
+# answer, or Python's.
 #
 #   sh ask.sh STORE PROGRAM want REQUEST        what a variable holds
 #   sh ask.sh STORE PROGRAM file FILE           a version file
 #   sh ask.sh STORE PROGRAM virtualenv          the environment that VIRTUAL_ENV counts as
 #   sh ask.sh STORE PROGRAM framework           what the active environment needs
-#   sh ask.sh STORE PROGRAM use ARGUMENT...     the words behind `cudaswitch use`
+#   sh ask.sh STORE PROGRAM use ARGUMENT...     the words after `cudaswitch use`
 #   sh ask.sh STORE PROGRAM run ARGUMENT...     what the program itself prints
 #
-# After a move, or where it was installed anew elsewhere, that is the one on PATH, which writes the
-# ready files anew.
+# If PROGRAM has been moved, or reinstalled elsewhere, the one on PATH runs, which rewrites the
+# ready files.
 _cudaswitch_root=$1 program=$2 what=$3
 shift 3
 . "${0%/*}/packages.sh"

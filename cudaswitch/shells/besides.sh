@@ -1,10 +1,10 @@
 # shellcheck shell=dash disable=SC2034,SC2119,SC2120,SC2154  # core.sh sets them; plain.sh says who is left
-# The short ways of core.sh where there is something besides: variables that were set before, the
-# PATH that a virtualenv keeps, an environment that brings its own CUDA or whose framework wants
-# XLA_FLAGS, a host compiler for nvcc. $_cudaswitch_besides is what the variables hold then.
+# The short ways of core.sh for less usual cases: variables that were set before, the PATH that a
+# virtualenv keeps, an environment that brings its own CUDA or whose framework needs XLA_FLAGS, a
+# host compiler for nvcc. $_cudaswitch_besides is what the variables hold then.
 
-# Do what __cudaswitch_plainly does, with the same arguments, there. Where that is not so simple
-# either this fails with nothing done, and __cudaswitch_apply takes its time.
+# Do what __cudaswitch_plainly does, with the same arguments, in these cases. If even this is not
+# simple enough, fail with nothing done: the slower __cudaswitch_apply takes over.
 __cudaswitch_besides() {
     \local _csw_alone _csw_xla _csw_lib0 _csw_cc
     _csw_cc=''
@@ -39,7 +39,7 @@ __cudaswitch_besides() {
     case ${_csw_xla:+${XLA_FLAGS+x}$1} in
         *[' 	']* | x*) return 1 ;;
     esac
-    # First: where it is read-only this ends here, with nothing set.
+    # First: if PATH is read-only, this ends here, with nothing set.
     PATH=$1/bin${_csw_search:+:$_csw_search} _CUDASWITCH_BIN=0$1/bin
     case $_csw_xla in
         ?*) \export "_CUDASWITCH_XLA=--xla_gpu_cuda_data_dir=$1" "XLA_FLAGS=--xla_gpu_cuda_data_dir=$1" ;;
@@ -63,7 +63,7 @@ __cudaswitch_besides() {
             fi
             \export "_CUDASWITCH_LIB=$_csw_lib0" "LD_LIBRARY_PATH=$_cudaswitch_ld"
             ;;
-        # What was applied may still be in it.
+        # LD_LIBRARY_PATH may still contain what was applied.
         *)
             case ${LD_LIBRARY_PATH+x}$_csw_ld_set\|$_csw_ld in
                 "|" | x?*"|${LD_LIBRARY_PATH-}") ;;
@@ -87,8 +87,8 @@ __cudaswitch_besides() {
         "CUDA_HOME=$1" "CUDA_PATH=$1" "CUDAToolkit_ROOT=$1" "CUDACXX=$1/bin/nvcc"
 }
 
-# Go by the short ways from what one of them has applied, or from nothing, to the want $1. Fails where
-# that is not all; what it has done by then is whole.
+# Get to the want $1 by the short ways alone, from what one of them has applied or from nothing.
+# Fails if more is needed; what it has done by then is complete.
 __cudaswitch_shortly() {
     \local _csw_unset
     case $_csw_ld_set:$_csw_ld in set:) _csw_unset='' ;; *) _csw_unset=${_CUDASWITCH_LD-} ;; esac
@@ -110,7 +110,7 @@ __cudaswitch_shortly() {
     esac
 }
 
-# Would undoing have to take an export back? Most have set nothing.
+# Would the undo have to take an export back? Usually none of these is set.
 __cudaswitch_any_private() {
     case $_csw_ld_set in set) if __cudaswitch_private LD_LIBRARY_PATH; then return 0; fi ;; esac
     case ${CUDA_HOME+x} in x) if __cudaswitch_private CUDA_HOME; then return 0; fi ;; esac
@@ -119,8 +119,8 @@ __cudaswitch_any_private() {
     case ${CUDAToolkit_ROOT+x} in x) __cudaswitch_private CUDAToolkit_ROOT ;; *) return 1 ;; esac
 }
 
-# Undo what either short way did, where nobody has touched it. Where it is not so this fails with
-# nothing done. $1 as for __cudaswitch_restore.
+# Undo what either short way did, if nobody has touched it. Otherwise this fails with nothing done.
+# $1 as for __cudaswitch_restore.
 __cudaswitch_retrace() {
     case ${_CUDASWITCH_GONE-}${_CUDASWITCH_KEPT+x}${_CUDASWITCH_UNEXPORTED-}:${CUDA_HOME-}:\
 ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}\|${_CUDASWITCH_LIB:+${LD_LIBRARY_PATH-}} in
@@ -167,8 +167,8 @@ ${_CUDASWITCH_WAS_CUDAToolkit_ROOT+x}${_CUDASWITCH_WAS_CUDACXX+x} in
         _CUDASWITCH_XLA _CUDASWITCH_CC
 }
 
-# Give the variables the values that they had before. What takes them out of what conda keeps may
-# ask for them.
+# Restore the earlier values of the variables, and note them for __cudaswitch_forget, which may
+# need them.
 __cudaswitch_give_back() {
     _cudaswitch_gave=1 _cudaswitch_was_CUDA_HOME=${_CUDASWITCH_WAS_CUDA_HOME-} \
         _cudaswitch_was_CUDA_PATH=${_CUDASWITCH_WAS_CUDA_PATH-} \
@@ -194,7 +194,7 @@ __cudaswitch_give_back() {
         _CUDASWITCH_WAS_CUDACXX
 }
 
-# May conda keep flags with the words of what is applied, or was in what is left, where either has any?
+# May conda keep flags with words of ours, now applied or applied in the environment that was left?
 __cudaswitch_flags_kept() {
     \local _csw_kept
     case ${CONDA_SHLVL:-0} in [0-9]) ;; *) return 0 ;; esac

@@ -3,7 +3,7 @@
 
 # Does the active environment bring its own CUDA? $_csw_left is one that is just being left.
 __cudaswitch_bundled() {
-    # Who asks more than once has $_csw_brought, empty at first.
+    # A caller that asks more than once has $_csw_brought for the answer, empty at first.
     case ${_csw_brought-} in
         ?*)
             _csw_xla=${_csw_brought#?}
@@ -26,8 +26,8 @@ __cudaswitch_bundled() {
     case $__csw in n) return 1 ;; esac
 }
 
-# $__csw = the environments that the active one was stacked on and that are on PATH, downwards, each with
-# a colon behind it, as `environments.stacked_on` lists them.
+# $__csw = the environments that the active one was stacked on and that are on PATH, downwards, each
+# followed by a colon, like the list of `environments.stacked_on`.
 __cudaswitch_stack() {
     \local _csw_level _csw_stacked _csw_env
     __csw='' _csw_level=${CONDA_SHLVL:-0}
@@ -46,8 +46,8 @@ ${CONDA_STACKED_7-}${CONDA_STACKED_8-}${CONDA_STACKED_9-}:$_csw_level in
     done
 }
 
-# Does the environment $1 bring its own CUDA, or one that it is stacked on, whose packages are in use? Goes
-# down as `bundled.reached` does: change both.
+# Does the environment $1, or one that it is stacked on whose packages are in use, bring its own
+# CUDA? Goes down as `bundled.reached` does: change both.
 __cudaswitch_brought() {
     \local _csw_env _csw_below
     __csw=''
@@ -70,8 +70,8 @@ __cudaswitch_brought() {
     done
 }
 
-# Does the environment $1 bring its own CUDA? Looks where `bundled` does: change both.
-# $_csw_xla is set where it has a framework that looks for libdevice outside.
+# Does the environment $1 bring its own CUDA? Looks where `bundled` does: change both. $_csw_xla is
+# set if it has a framework that looks for libdevice elsewhere.
 __cudaswitch_brings() {
     \local _csw_file _csw_base _csw_python _csw_extends _csw_user _csw_brings
     _csw_base='' _csw_extends='' _csw_user='' _csw_brings=''
@@ -89,11 +89,11 @@ __cudaswitch_brings() {
         '') if [ -d "$1/conda-meta" ]; then _csw_user=${PYTHONUSERBASE:-${HOME-}/.local}; fi ;;
         /*) _csw_user=${PYTHONUSERBASE:-${HOME-}/.local} ;;
     esac
-    # Pythons and PyPys, with one look at what may be long.
+    # CPython's and PyPy's, with a single scan of a folder that may be long.
     for _csw_file in "$1"/lib/py[tp][hy]*/site-packages; do
         if [ -d "$_csw_file" ]; then __cudaswitch_sites "$1" "${_csw_file#"$1"}"; fi
     done
-    # A virtualenv's is a link to lib but on Fedora.
+    # In a virtualenv, lib64 is a link to lib, except on Fedora.
     if [ -d "$1/lib64" ] && ! [ "$1/lib64" -ef "$1/lib" ]; then
         for _csw_file in "$1"/lib64/python[23]*/site-packages; do
             if [ -d "$_csw_file" ]; then __cudaswitch_sites "$1" "${_csw_file#"$1"}"; fi
@@ -107,7 +107,7 @@ __cudaswitch_brings() {
     __cudaswitch_meta "$1"
 }
 
-# Does what `--with` brings to the layer $1 of uv's bring CUDA? Looks where `sites.overlaid` does.
+# Does the uv layer $1 add CUDA through `--with`? Looks where `sites.overlaid` does.
 __cudaswitch_layered() {
     \local _csw_line
     for _csw_file in "$1"/lib/python*/site-packages; do
@@ -124,7 +124,7 @@ __cudaswitch_layered() {
     return 1
 }
 
-# Look into the folder $2 of packages in the environment $1, and into the person's own like it.
+# Examine the package folder $2 of the environment $1, and the user's own for the same Python.
 __cudaswitch_sites() {
     if [ -e "$1$2/tensorflow" ] || [ -e "$1$2/jaxlib" ]; then
         __cudaswitch_libdevice "$1" "$1$2" || _csw_xla=1
@@ -139,7 +139,7 @@ __cudaswitch_base_brings() {
     for _csw_file in lib lib64 local/lib local/lib64; do
         _csw_file=$_csw_base/$_csw_file/python$_csw_python
         if [ -d "$_csw_file" ] && __cudaswitch_site "$_csw_file/site-packages"; then return 0; fi
-        # 3.13t is the Python without its lock.
+        # 3.13t is the free-threaded Python.
         _csw_file=${_csw_file}t
         if [ -d "$_csw_file" ] && __cudaswitch_site "$_csw_file/site-packages"; then return 0; fi
     done
@@ -153,9 +153,9 @@ __cudaswitch_base_brings() {
 # Has conda put CUDA into the prefix $1?
 __cudaswitch_meta() {
     \local _csw_file
-    # cudatoolkit, cuda-cudart or libcublas: the folder is long, and read once.
+    # cudatoolkit, cuda-cudart or libcublas: the folder is long, so it is read only once.
     for _csw_file in "$1"/conda-meta/*cu[db][al][-at]*-[0-9]*.json; do
-        # The environment itself may be named like one.
+        # The path of the environment itself may match.
         case ${_csw_file##*/} in
             cudatoolkit-[0-9]* | cuda-cudart-[0-9]* | libcublas-[0-9]*)
                 if [ -e "$_csw_file" ]; then return 0; fi
@@ -165,7 +165,7 @@ __cudaswitch_meta() {
     return 1
 }
 
-# Are there wheels with CUDA in the folder $1? NCCL, say, is no part of a toolkit.
+# Are there wheels with CUDA in the folder $1? NCCL, for example, is no part of a toolkit.
 __cudaswitch_site() {
     \local _csw_file
     if [ -e "$1/torch/lib/libtorch_cuda.so" ]; then return 0; fi
@@ -176,14 +176,14 @@ __cudaswitch_site() {
     return 1
 }
 
-# Is libdevice where XLA looks, beside it in the folder $2 or in the environment $1?
+# Is libdevice where XLA looks: beside it in the folder $2, or in the environment $1?
 __cudaswitch_libdevice() {
     \local _csw_file
     for _csw_file in "$2"/nvidia/cuda_nvcc "$2"/nvidia/cu[0-9]* "$2"/jaxlib/cuda; do
         if [ -e "$_csw_file/nvvm/libdevice" ]; then return 0; fi
     done
     if ! [ -e "$1/nvvm/libdevice" ]; then return 1; fi
-    # There TensorFlow looks since 2.19.
+    # TensorFlow has looked there since 2.19.
     for _csw_file in "$2"/tensorflow-[12].* "$2"/tensorflow_gpu-[12].*; do
         case ${_csw_file##*/} in
             *-2.19.* | *-2.[2-9][0-9]*) ;;
@@ -192,8 +192,8 @@ __cudaswitch_libdevice() {
     done
 }
 
-# Run a command with patterns expanded as POSIX has it, whatever the person has set; what calls
-# this in zsh emulates sh.
+# Run a command with POSIX pattern expansion, whatever options the user has set; in zsh, the caller
+# emulates sh.
 __cudaswitch_globbing() {
     # shellcheck disable=SC3044  # bash only
     case $-:${BASH_VERSION-} in
@@ -203,7 +203,7 @@ __cudaswitch_globbing() {
     esac
 }
 
-# The same where patterns are not expanded, or are to match.
+# The same if the user has set `noglob` or `failglob`.
 __cudaswitch_globbing_now() {
     \local _csw_noglob _csw_failglob _csw_code
     _csw_noglob='' _csw_failglob='' _csw_code=0

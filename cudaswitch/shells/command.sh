@@ -1,11 +1,11 @@
 # shellcheck shell=bash disable=SC2016,SC2154  # zsh runs it too; core.sh sets what it has put where
-# `cudaswitch` in bash and zsh: what changes this shell, and what is the command's own to do.
+# `cudaswitch` in bash and zsh: does what changes this shell, and leaves the rest to the command.
 
-# This shell's own choice is the want $1 from now on, none when it is empty.
+# Make the want $1 this shell's own choice from now on; empty: no choice.
 __cudaswitch_choose() {
-    # What has started this shell chose before.
+    # This replaces what was chosen by whatever started this shell.
     _cudaswitch_gpus=''
-    # Where there was none, `off` gives nothing up that `use -` could mean.
+    # Without a choice, `off` gives up nothing that `use -` could return to.
     case ${_CUDASWITCH_U-}$1 in ?*) \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" ;; esac
     case $1 in '') \unset _CUDASWITCH_U ;; *) \export "_CUDASWITCH_U=$1" ;; esac
     if [ -n "${CONDA_PREFIX-}" ] && __cudaswitch_leaving; then
@@ -20,13 +20,13 @@ __cudaswitch_choose() {
     fi
 }
 
-# Is it a script of an environment that is left which asks?
+# Is the caller a deactivate script of the environment being left?
 __cudaswitch_leaving() {
     # shellcheck disable=SC2154  # of zsh
     case ${BASH_SOURCE[*]-}${funcfiletrace[*]-} in */deactivate.d/*) ;; *) return 1 ;; esac
 }
 
-# Settle for the choice $1 in such a script: conda is to export a PATH that it computed before.
+# Settle for the choice $1 in such a script: conda will still export a PATH that it computed before.
 __cudaswitch_meanwhile() {
     \local _csw_gone
     _csw_gone=${_CUDASWITCH_GONE-}
@@ -39,9 +39,9 @@ __cudaswitch_meanwhile() {
     esac
 }
 
-# `use` of a toolkit without options in place of another comes first: there is nothing to work out
-# as long as nobody has touched what was applied, nor keeps a PATH with it. All in one function,
-# for a call takes longer than most commands.
+# The first case is `use` of a toolkit without options in place of another: nothing needs working
+# out as long as nobody has touched what was applied, or keeps a PATH with it. It is all in one
+# function, as a call takes longer than most commands.
 cudaswitch() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     \local __csw _csw_search _csw_ld _csw_ld_set _csw_brought
@@ -57,7 +57,7 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}:${LD_LIBRARY_PATH-}:0${PATH-} == 
             if [[ -z ${_CUDASWITCH_PREVIOUS+x} || -z ${_CUDASWITCH_U+x} ]]; then
                 \export _CUDASWITCH_PREVIOUS _CUDASWITCH_U
             fi
-            # The next look has news then, and whether it is told is decided by the line.
+            # The next look has news then, and the line decides whether it is reported.
             _CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-} _CUDASWITCH_U=$__csw _cudaswitch_told='' \
                 _cudaswitch_line=${__csw##*/}
             case $_cudaswitch_line in *[0-9]*) ;; *) _cudaswitch_line=$__csw ;; esac
@@ -70,17 +70,17 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}:${LD_LIBRARY_PATH-}:0${PATH-} == 
     else
         __cudaswitch_command "$@"
     fi
-    # Without this no `set -e` of zsh sees a failure in `else`, nor one behind `cudaswitch use X &&`.
+    # Without this, zsh's `set -e` misses a failure in `else`, and one after `cudaswitch use X &&`.
     return
 }
 
-# What there is no ready answer to.
+# Everything that has no ready answer.
 __cudaswitch_command() {
     \local _csw_arg _csw_code
     case $- in *a*) __cudaswitch_apart __cudaswitch_command "$@"; return ;; esac
     if ! __cudaswitch_changes "$@"; then
-        # That is what they tell of, and no prompt may have come since `cd`, or packages be other
-        # ones. What is wrong they say themselves.
+        # These commands report what the look finds, and since the last one there may have been a
+        # `cd` or a change of packages. What is wrong they say themselves.
         case ${BASH_VERSION:+bash}${1-} in bashcurrent | bashwhich | bashdoctor) __cudaswitch_unprompted ;; esac
         case ${1-} in
             current | which | doctor) __cudaswitch_leaving || __cudaswitch_look 2> /dev/null || : ;;
@@ -131,10 +131,10 @@ __cudaswitch_command() {
             esac
             ;;
         *)
-            # What failed has perhaps come halfway, and what was refused has been told.
+            # A command that failed may have done part of its work; a refusal was reported already.
             _csw_code=0
             __cudaswitch_run "$@" || _csw_code=$?
-            # In a script of an environment that is left conda has yet to finish, and a look to come.
+            # In a deactivate script, conda has yet to finish, and a look will follow.
             if [ -n "${CONDA_PREFIX-}" ] && __cudaswitch_leaving; then
                 _cudaswitch_seen=left
                 return "$_csw_code"
@@ -142,7 +142,7 @@ __cudaswitch_command() {
             case $_csw_code in 0) _cudaswitch_asked='' && __cudaswitch_uncovered ;; esac
             __cudaswitch_reread C
             __cudaswitch_reread V
-            # Nobody has moved; CUDASWITCH_VERSION may mean another one now.
+            # The directory is the same; CUDASWITCH_VERSION may mean another toolkit now.
             _cudaswitch_seen=${_cudaswitch_seen%\|*}\|again
             __cudaswitch_look
             return "$_csw_code"
@@ -162,8 +162,8 @@ __cudaswitch_changes() {
     return 1
 }
 
-# Forget what the hook of an active environment of the owner $1, C or V, asks for where its pin is
-# another now: that hook runs again then.
+# Forget the want of the owner $1 (C or V) if its environment's pin has changed, so that the hook
+# runs again.
 __cudaswitch_reread() {
     \local _csw_was _csw_env _csw_now IFS
     \eval "_csw_was=\${_CUDASWITCH_$1-}"
@@ -172,12 +172,12 @@ __cudaswitch_reread() {
     if [ -f "$_csw_env/etc/cudaswitch/want" ]; then
         \read -r -d '' _csw_now < "$_csw_env/etc/cudaswitch/want" || :
     fi
-    # Each slash is a line break there.
+    # In that file, each slash is a line break.
     _csw_now=${_csw_now%$'\n'}
     case ${_csw_now//$'\n'//}:env=$_csw_env in "$_csw_was") ;; *) \unset "_CUDASWITCH_$1" ;; esac
 }
 
-# What was stacked on the environment whose pin decides may have a pin now.
+# An environment stacked on the one whose pin decides may have a pin of its own now.
 __cudaswitch_uncovered() {
     \local _csw_was
     _csw_was=${_CUDASWITCH_C-}

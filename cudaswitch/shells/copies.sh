@@ -1,15 +1,15 @@
 # shellcheck shell=dash disable=SC2154  # core.sh calls these, and sets $_csw_want and $_csw_home
-# What conda keeps of ours, and brings back.
+# Copies of our values that conda keeps and restores.
 
-# Take what we put there, the value $2 of the variable $1, the record $2 of its folders or the word
-# $2 of its flags, out of the copies __CONDA_SHLVL_LEVEL_NAME: conda keeps in them what the
-# variables of an environment (`conda env config vars`) replace, and brings it back. $3 = the
-# value before us. Those that $_csw_theirs, as in _CUDASWITCH_KEPT, says to be the person's stay.
+# Remove our value $2 of the variable $1, or the folders of the record $2, or the word $2 of its
+# flags, from the copies __CONDA_SHLVL_LEVEL_NAME: in them conda keeps what the variables of an
+# environment (`conda env config vars`) replace, and restores it. $3 = the value before us. Copies
+# that are the user's own according to $_csw_theirs, which is like _CUDASWITCH_KEPT, stay.
 __cudaswitch_copies() {
     \local _csw_level _csw_least _csw_value _csw_name _csw_lower
     case ${_csw_theirs-}: in *":$1:"*) _csw_least=${_csw_theirs%%:*} ;; *) _csw_least=0 ;; esac
     _csw_level=${CONDA_SHLVL:-0}
-    # It leaves them behind, and brings them back at the next environment.
+    # conda leaves copies behind, and restores them with the next environment.
     case $_csw_level in [01] | *[!0-9]* | ???*) _csw_level=2 ;; esac
     while [ "$_csw_level" -ge "$_csw_least" ]; do
         \eval "_csw_value=\${__CONDA_SHLVL_${_csw_level}_$1-}"
@@ -21,7 +21,7 @@ __cudaswitch_copies() {
         esac
         if [ "$__csw" != "$_csw_value" ]; then
             __cudaswitch_put "__CONDA_SHLVL_${_csw_level}_$1"
-            # That of this level has been brought back already.
+            # conda has already restored the copy of this level.
             if [ "$_csw_level" = "${CONDA_SHLVL:-0}" ]; then
                 \eval "if [ \"\${$1-}\" = \"\$_csw_value\" ]; then __cudaswitch_put $1; fi"
             fi
@@ -29,14 +29,14 @@ __cudaswitch_copies() {
         _csw_level=$((_csw_level - 1))
     done
     case ${_csw_theirs-}: in *":$1:"*) return 0 ;; esac
-    # conda-forge's nvcc_linux-64 keeps CUDA_HOME and CUDA_PATH aside, and brings them back, too.
+    # conda-forge's nvcc_linux-64 keeps copies of CUDA_HOME and CUDA_PATH, too, and restores them.
     \eval "_csw_value=\${${1}_CONDA_NVCC_BACKUP-}"
     if [ -n "$_csw_value" ] && [ "$_csw_value" = "$2" ]; then
         __csw=$3
         __cudaswitch_put "${1}_CONDA_NVCC_BACKUP"
         case $1$3 in CUDA_HOME) _cudaswitch_taken=1 ;; esac
     fi
-    # Of what is still ours nobody has kept a copy to set another.
+    # While the variable is still ours, nobody has saved it in order to set another value.
     \eval "__csw=\${$1-}"
     case $__csw in "$2") return 0 ;; esac
     case ${_csw_names:+$1} in
@@ -65,13 +65,13 @@ __cudaswitch_copies() {
             *) continue ;;
         esac
         if [ "$__csw" = "$_csw_value" ]; then continue; fi
-        # A list may begin with a colon.
+        # The `x` is for __csw, as a list may begin with a colon.
         case ${__csw:+x}:$- in
             x*) \eval "$_csw_name=\$__csw" ;;
-            # With `set -u` a script may read its copy without asking: it has set it in any case. (zsh has
-            # put that option aside here.)
+            # With `set -u`, a script may read its copy without a check, since it always sets it.
+            # (In zsh, that option is switched off here.)
             *u*) \eval "$_csw_name=" ;;
-            # A script that keeps only what is set takes it for a sign that it was.
+            # A script that saves only what is set takes an existing copy for a sign that it was.
             *)
                 if __cudaswitch_was_set "$1"; then
                     \eval "$_csw_name="
@@ -84,7 +84,7 @@ __cudaswitch_copies() {
     done
 }
 
-# Was the variable $1 set before us, as far as its bookkeeping is there still?
+# Was the variable $1 set before us, as far as our records still tell?
 __cudaswitch_was_set() {
     case $1 in
         LD_LIBRARY_PATH) [ "${_CUDASWITCH_LD-}" != unset ] ;;
@@ -92,18 +92,18 @@ __cudaswitch_was_set() {
     esac
 }
 
-# _csw_names = the variables that are named after one of ours: scripts of environments keep in
-# them what they replace, and bring it back (`OLD_LD_LIBRARY_PATH`). Those that name a version, or
-# what a container gets, are people's own, and `module` counts folders in lists of its own.
+# _csw_names = the variables named after one of ours: scripts of environments save in them what
+# they replace, and restore it (`OLD_LD_LIBRARY_PATH`). Names with a version, or of what a
+# container gets, are the user's own, and `module` counts folders in lists of its own.
 __cudaswitch_snapshots() {
     \local _csw_all _csw_name IFS
-    # CUDA, PATH or FLAG is in all of them, as are a few more.
+    # CUDA, PATH or FLAG is in all of them; the pattern matches a few other names, too.
     _csw_all='!*[CPFcpf][UALual][DTAdta][AHGahg]*'
     # shellcheck disable=SC3044  # bash only
     case ${BASH_VERSION:+b}${ZSH_VERSION:+z} in
         b) \eval "IFS=\$'\\n'" && _csw_all=$(\compgen -A variable -X "$_csw_all") ;;
         z) \eval 'IFS=" " _csw_all=${(kj: :)parameters[@]}' ;;
-        # The dot keeps the newline.
+        # The dot protects the newline from the command substitution.
         *) IFS=$(printf '\n.') _csw_all=$(set | __cudaswitch_variables) ;;
     esac
     for _csw_name in $_csw_all; do
@@ -116,7 +116,7 @@ __cudaswitch_snapshots() {
             _CUDAToolkit_ROOT_ | _CUDATOOLKIT_ROOT_ | _cudatoolkit_root_) ;;
             _CUDAHOSTCXX_ | _NVCC_PREPEND_FLAGS_ | _NVCC_PREPEND_FLAGS_BACKUP_ | _XLA_FLAGS_) ;;
             _cudahostcxx_ | _nvcc_prepend_flags_ | _xla_flags_) ;;
-            # A person may have flags of several kinds.
+            # Users may have flags of several kinds.
             *_CUDAHOSTCXX_* | *_NVCC_PREPEND_FLAGS_* | *_XLA_FLAGS_* \
                 | *_cudahostcxx_* | *_nvcc_prepend_flags_* | *_xla_flags_*)
                 case $_csw_name in
@@ -140,15 +140,15 @@ __cudaswitch_snapshots() {
     done
 }
 
-# Does a script of the environment keep a PATH? To look through all names each time takes too long;
-# these are what is met.
+# Does a script of the environment keep a PATH? Looking through all names each time takes too long;
+# these are the names met in practice.
 __cudaswitch_path_kept() {
     case ${OLD_PATH-}${_OLD_PATH-}${PATH_OLD-}${BACKUP_PATH-}${PATH_BACKUP-}${ORIG_PATH-}${_ORIG_PATH-}\
 ${PATH_ORIG-}${ORIGINAL_PATH-}${PATH_ORIGINAL-}${SAVED_PATH-}${_SAVED_PATH-}${PATH_SAVED-}\
 ${SAVE_PATH-}${PATH_SAVE-} in
         ?*) return 0 ;;
     esac
-    # zsh takes longer for each in a long word.
+    # Not in one word: zsh takes longer for each variable in a long word.
     case ${OLDPATH-}${PATH_BAK-}${BAK_PATH-}${PREV_PATH-}${PATH_PREV-}${CONDA_BACKUP_PATH-}\
 ${CONDA_PATH_BACKUP-}${PATH_CONDA_BACKUP-}${_CONDA_OLD_PATH-}${_PATH_BACKUP-}${_PATH_OLD-}\
 ${__OLD_PATH-}${old_path-}${_old_path-}${path_old-} in
@@ -161,7 +161,7 @@ ${oldpath-}${path_bak-}${bak_path-}${prev_path-}${path_prev-} in
     esac
 }
 
-# The names in what `set` prints.
+# Print the names in what `set` prints.
 __cudaswitch_variables() {
     while IFS= command read -r _csw_name; do
         _csw_name=${_csw_name%%=*}
@@ -169,13 +169,13 @@ __cudaswitch_variables() {
     done
 }
 
-# __csw = what conda keeps aside of the variables that a toolkit sets; empty where it is nothing.
+# __csw = conda's copies of the variables that a toolkit sets; empty if there are none.
 __cudaswitch_kept() {
     __csw=${CUDA_HOME_CONDA_NVCC_BACKUP-}
     case ${CONDA_SHLVL-} in
         '') ;;
         *)
-            # In one word: bash copies a function at each call, word for word.
+            # In one word: bash copies a function at each call, word by word.
             __csw=$__csw${__CONDA_SHLVL_0_CUDA_HOME-}${__CONDA_SHLVL_0_CUDA_PATH-}\
 ${__CONDA_SHLVL_0_CUDACXX-}${__CONDA_SHLVL_0_CUDAToolkit_ROOT-}${__CONDA_SHLVL_0_LD_LIBRARY_PATH-}\
 ${__CONDA_SHLVL_1_CUDA_HOME-}${__CONDA_SHLVL_1_CUDA_PATH-}${__CONDA_SHLVL_1_CUDACXX-}\
@@ -215,7 +215,7 @@ ${__CONDA_SHLVL_9_CUDACXX-}${__CONDA_SHLVL_9_CUDAToolkit_ROOT-}${__CONDA_SHLVL_9
     esac
 }
 
-# The same below more environments than nine; not empty where nobody knows how many there are.
+# The same for more than nine levels; not empty if nobody knows how many there are.
 __cudaswitch_kept_deep() {
     \local _csw_level _csw_name
     _csw_level=$CONDA_SHLVL
@@ -238,7 +238,7 @@ __cudaswitch_kept_deep() {
     done
 }
 
-# The same with the GPUs that conda keeps of each level behind a `:gpus=`; never empty.
+# Add the GPUs that conda keeps for each level, after `:gpus=`; never empty.
 __cudaswitch_kept_gpus() {
     \local _csw_level
     _csw_level=$CONDA_SHLVL
@@ -250,8 +250,8 @@ __cudaswitch_kept_gpus() {
     __csw=$__csw:
 }
 
-# _CUDASWITCH_KEPT for the toolkit $_csw_home and the GPUs of $_csw_want, where conda keeps them aside
-# for the environments that are active.
+# Set _CUDASWITCH_KEPT, if conda keeps the toolkit $_csw_home or the GPUs of $_csw_want for the
+# active environments.
 __cudaswitch_theirs() {
     \local _csw_level _csw_name _csw_gpus
     _csw_theirs='' _csw_gpus=''
@@ -261,7 +261,7 @@ __cudaswitch_theirs() {
         CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER; do
         _csw_level=${CONDA_SHLVL:-0}
         \eval "__csw=:\${${_csw_name}_CONDA_NVCC_BACKUP-}"
-        # Other than conda its script leaves no copy behind.
+        # Unlike conda, its script leaves no copy behind.
         case $__csw: in :"$_csw_home":) _csw_theirs=$_csw_theirs:${_csw_name}_CONDA_NVCC_BACKUP ;; esac
         while [ "$_csw_level" -gt 0 ]; do
             _csw_level=$((_csw_level - 1))
@@ -277,12 +277,12 @@ __cudaswitch_theirs() {
     case $_csw_theirs in ?*) \export "_CUDASWITCH_KEPT=${CONDA_SHLVL:-0}$_csw_theirs" ;; esac
 }
 
-# Has conda brought back the value $2 of the variable $1, which it, or its nvcc, kept before we set the
-# same? It leaves its copies behind.
+# Has conda restored the value $2 of the variable $1, which conda or its nvcc kept before we set
+# the same? conda leaves its copies behind.
 __cudaswitch_regained() {
     \local _csw_set _csw_rest
     case ${_csw_theirs-}: in *":$1:"*) ;; *) return 1 ;; esac
-    # Some shells work out what they compare as a number.
+    # Some shells evaluate the operands of a numeric comparison.
     case ${CONDA_SHLVL:-0}:${_csw_theirs%%:*} in *[!0-9:]* | *: | *:*:*) return 1 ;; esac
     if [ "${CONDA_SHLVL:-0}" -ge "${_csw_theirs%%:*}" ]; then return 1; fi
     \eval "__csw=\${__CONDA_SHLVL_${CONDA_SHLVL:-0}_$1-}"
@@ -294,8 +294,8 @@ __cudaswitch_regained() {
     esac
     case ${2:+$__csw} in '') return 1 ;; esac
     if [ "$__csw" = "$2" ]; then return 0; fi
-    # Behind that come the scripts of the environment that is active again, which may add to the list.
-    # Where ours stands beside what conda keeps, or all is as we left it, nothing has been brought back.
+    # Then scripts of the environment that is active again may add to the list. If our folder is
+    # there beside what conda keeps, or the list is as we left it, nothing has been restored.
     _csw_rest=:$2:
     case $1$_csw_rest in
         LD_LIBRARY_PATH:"${_cudaswitch_ld-}":) return 1 ;;
@@ -306,7 +306,7 @@ __cudaswitch_regained() {
     case $_csw_rest in *":/${__csw#*/}:"*) return 1 ;; esac
 }
 
-# The variable $1 = __csw, unset where that is empty, which is the same to conda.
+# Set the variable $1 to __csw, or unset it if that is empty, which is the same to conda.
 __cudaswitch_put() {
     if [ -n "$__csw" ]; then \export "$1=$__csw"; else \unset "$1"; fi
 }

@@ -2,62 +2,64 @@
 # The change and its exact undo, for bash, zsh, dash and every other POSIX shell with `local`.
 #
 # State lives in exported variables, so that child shells can undo:
-#   _CUDASWITCH_U X C V D  who wants what: `use`, CUDASWITCH_VERSION, conda environment,
+#   _CUDASWITCH_U X C V D  what each owner wants: `use`, CUDASWITCH_VERSION, conda environment,
 #                          virtualenv, directory (or user). HOME[:option]..., `system`,
-#                          or `gone` for a pin whose toolkit is not there any more
+#                          or `gone` for a pin whose toolkit no longer exists
 #   _CUDASWITCH_ON         the want that is applied now
 #   _CUDASWITCH_BIN OLD LIB  what it put into PATH, _OLD_VIRTUAL_PATH and LD_LIBRARY_PATH:
 #                          COUNT/dir:COUNT/dir, COUNT = copies that were there before us
-#   _CUDASWITCH_LD         `unset` when LD_LIBRARY_PATH was
-#   _CUDASWITCH_KEPT       CONDA_SHLVL then, and behind it, each behind a colon, the variables of which
-#                          conda kept the same value or folder aside: the person's; with
-#                          _CONDA_NVCC_BACKUP, its nvcc did
-#   _CUDASWITCH_CC XLA     the word that it put into NVCC_PREPEND_FLAGS, and XLA_FLAGS
+#   _CUDASWITCH_LD         `unset` if LD_LIBRARY_PATH was unset before us
+#   _CUDASWITCH_KEPT       CONDA_SHLVL at that time, then, each after a colon, the variables of which
+#                          conda had kept the same value or folder, so the user's own; a name with
+#                          _CONDA_NVCC_BACKUP: conda's nvcc had kept it
+#   _CUDASWITCH_CC XLA     the word that it put into NVCC_PREPEND_FLAGS, and into XLA_FLAGS
 #   _CUDASWITCH_GONE       what a PATH computed earlier may bring back, in the form of BIN
-#   _CUDASWITCH_WAS_NAME   the value of NAME before us, absent when it was unset
-#   _CUDASWITCH_UNEXPORTED the names of what was set then and not exported
-#   _CUDASWITCH_PREVIOUS   what `use -` brings back; empty: no choice
-# The rest is not exported, and lives as long as this shell. In any of them:
+#   _CUDASWITCH_WAS_NAME   the value of NAME before us, absent if it was unset
+#   _CUDASWITCH_UNEXPORTED the names of variables that were set but not exported before us
+#   _CUDASWITCH_PREVIOUS   what `use -` returns to; empty: no choice
+# The rest is not exported, and lasts as long as this shell. In every shell:
 #   _cudaswitch_here       our functions are defined in this very shell
-#   _cudaswitch_all        `set -a` is put aside while these functions are read
-#   _cudaswitch_test       of fish: what knows `-nt`
-#   _cudaswitch_plain      CUDA_HOME:CUDA_PATH:CUDAToolkit_ROOT:CUDACXX as __cudaswitch_plainly has set
-#                          them; empty: another way undoes
-#   _cudaswitch_besides    the same of __cudaswitch_besides
-#   _cudaswitch_path       PATH as it was left then; _path_was: before that
-#   _cudaswitch_ld         LD_LIBRARY_PATH the same; _ld_was, and _ld_was_set: empty where it was unset
-#   _cudaswitch_under_NAME of fish: a universal variable was under ours
-#   _cudaswitch_undone     the want of the conda environment that was just left, until conda has finished;
-#                          _undone_lib, _cc, _xla, _kept: its LIB, CC, XLA and KEPT
-#   _cudaswitch_gave       something was given back then; _was_NAME: what
-#   _cudaswitch_stood      there may be a pinned environment below what was left
-#   _cudaswitch_left       a hook has left an environment, and conda goes on; in the form of BIN: what may
-#                          be on PATH again then
+#   _cudaswitch_all        `set -a` is switched off while these functions are read
+#   _cudaswitch_test       in fish: a `test` that supports `-nt`
+#   _cudaswitch_plain      CUDA_HOME:CUDA_PATH:CUDAToolkit_ROOT:CUDACXX as __cudaswitch_plainly set
+#                          them; empty: undone in another way
+#   _cudaswitch_besides    the same for __cudaswitch_besides
+#   _cudaswitch_path       PATH right after that; _path_was: right before
+#   _cudaswitch_ld         LD_LIBRARY_PATH right after; _ld_was: right before; _ld_was_set: empty if unset
+#   _cudaswitch_under_NAME in fish: ours hides a universal variable
+#   _cudaswitch_undone     the want that was applied when a conda environment was left, until conda has
+#                          finished; _undone_lib, _cc, _xla, _kept: its LIB, CC, XLA and KEPT
+#   _cudaswitch_gave       earlier values were restored then; _was_NAME: these values
+#   _cudaswitch_stood      there may be a pinned environment below the one that was left
+#   _cudaswitch_left       a hook has left an environment, and conda has not finished; in the form of BIN:
+#                          what may be on PATH again then
 #   _cudaswitch_conda      __conda_hashr is ours
 # With the integration:
-#   _cudaswitch_root       the store; _program: the command; _scripts: texts that a `sh` runs; _rest: the
-#                          file of the integration that is not parsed yet
-#   _cudaswitch_seen       environments|directory|version at the last look; _entered: a hook settled for
-#   _cudaswitch_file       the version file that decides; _text: what it holds
-#   _cudaswitch_asked      what Python was asked last; _answer: what it said; _unkept: the environment
+#   _cudaswitch_root       the store; _program: the command; _scripts: the folder with the completion
+#                          script; _rest: the file of the integration that is not parsed yet
+#   _cudaswitch_seen       environments|directory|version at the last look; _entered: the environments
+#                          that a hook has settled for since
+#   _cudaswitch_file       the version file that decides; _text: its content
+#   _cudaswitch_asked      what Python was asked last; _answer: its answer; _unkept: the environment
 #                          whose answer it cannot keep
-#   _cudaswitch_taken      a script's copy of CUDA_HOME was taken out: it may unset the variable for want of it
-#   _cudaswitch_gpus       the GPUs that who has started this shell has chosen
-#   _cudaswitch_pythons    an environment, and its folders of packages; _sites: of fish, the same; _layer:
-#                          VIRTUAL_ENV, and the environment that it counts as
-#   _cudaswitch_told       what the prompt has said; _line: in which words; _news: there is more to say,
-#                          or a look has begun, or is asking
-#   _cudaswitch_keepers    who else keeps variables (direnv and the like); _then: the wants that were
-#                          applied then, _then_bin, _lib, _ld, _NAME: what they set
-#   _cudaswitch_once       of bash: what stands in PROMPT_COMMAND until the first prompt; _ours: what stands
-#                          there then; _others: what stands before it; _trap: the trap on DEBUG
-#   _cudaswitch_alone      of bash: PROMPT_COMMAND was ours alone, and who comes behind wants the status
-#   _cudaswitch_ran        of tcsh: what conda had run by the last prompt
-#   _cudaswitch_fresh      CUDA_HOME and PATH at our line of a startup file, as long as no prompt has come
+#   _cudaswitch_taken      a script's copy of CUDA_HOME was removed: the script may unset CUDA_HOME then
+#   _cudaswitch_gpus       the GPUs chosen by whatever started this shell
+#   _cudaswitch_pythons    an environment and its Python folders; _sites: in fish, its package folders;
+#                          _layer: VIRTUAL_ENV, and the environment that it counts as
+#   _cudaswitch_told       what the prompt last reported; _line: in which words; _news: there is more to
+#                          report, or a look has begun, or is asking
+#   _cudaswitch_keepers    which tools keep variables now (direnv and the like); _then: the wants that were
+#                          applied then; _then_bin, _lib, _ld: what they recorded; _NAME: values before them
+#   _cudaswitch_once       in bash: our part of PROMPT_COMMAND until the first prompt; _ours: from then on;
+#                          _others: what precedes it; _trap: the trap on DEBUG
+#   _cudaswitch_alone      in bash: PROMPT_COMMAND is ours alone; whoever is added needs the exit status
+#   _cudaswitch_ran        in tcsh: what conda had run by the last prompt
+#   _cudaswitch_fresh      CUDA_HOME and PATH at our line of a startup file, until the first prompt
 
-# $1 = set or give: the variables that the applied want $2 has. $1 = forget: what conda keeps of
-# those that the want $2 had, whose values before are in _cudaswitch_was_NAME. $1 = note: remember
-# what was before the want $2, for $1 = back, where somebody has brought back what $2 had set.
+# $1 = set or give: set the variables of the want $2, or give them back. $1 = forget: remove them
+# from what conda keeps; their values before are in _cudaswitch_was_NAME. $1 = note: remember the
+# values before the want $2. $1 = back: restore these, where somebody has brought back what $2 had
+# set.
 __cudaswitch_scalars() {
     \local __csw _csw_way _csw_home _csw_name _csw_ours _csw_was _csw_set
     _csw_way=$1 _csw_home=${2%%:*}
@@ -115,7 +117,7 @@ __cudaswitch_scalars() {
     done
 }
 
-# __csw = what the strongest asks for.
+# __csw = what the strongest owner asks for.
 __cudaswitch_strongest() {
     __csw=${_CUDASWITCH_U:-${_CUDASWITCH_X:-${_CUDASWITCH_C:-${_CUDASWITCH_V:-${_CUDASWITCH_D-}}}}}
     case ${_CUDASWITCH_V:+$__csw} in
@@ -126,10 +128,10 @@ __cudaswitch_strongest() {
     esac
 }
 
-# Undo what is applied and apply what the strongest asks for, $1 where that is known. What is
-# usual, a toolkit that stands in front and variables that nobody else has set, takes the short
-# ways; bash copies a function for each call, so what is not usual has functions of its own, and
-# takes long strings apart where they are quoted, so they are not where nothing depends on it.
+# Undo what is applied and apply what the strongest owner asks for ($1, if that is known). The
+# usual case, a toolkit in front and variables that nobody else has set, takes the short ways. bash
+# copies a function for each call, so unusual cases have functions of their own; it also scans long
+# quoted strings, so they are left unquoted where that does not matter.
 __cudaswitch_settle() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     \local __csw _csw_search _csw_ld _csw_ld_set
@@ -151,8 +153,8 @@ ${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}${_csw_tried-} in
     esac
 }
 
-# The same for the want $1, whatever there is already. $2 is set where __cudaswitch_plainly has
-# been tried.
+# The same for the want $1, whatever is applied or set already. $2 is set if __cudaswitch_plainly
+# has been tried.
 __cudaswitch_settled() {
     \local _csw_want _csw_home _csw_old _csw_kept _csw_names _csw_unset _csw_cxx IFS
     \local _csw_theirs _csw_spared _csw_xla
@@ -173,7 +175,7 @@ __cudaswitch_settled() {
         case $__csw: in
             *":gpus=${CUDA_VISIBLE_DEVICES-}:"*) ;;
             *:gpus=*)
-                # Those that the integration found when this shell was started stay, for the same want.
+                # The GPUs that this shell was started with stay, as long as the want is the same.
                 case ${_cudaswitch_gpus:+${CUDA_VISIBLE_DEVICES-}}:$_csw_want:nvcc in
                     "${_cudaswitch_gpus:-/}:${__csw%:nvcc}:nvcc") _csw_spared=gpus ;;
                 esac
@@ -181,7 +183,7 @@ __cudaswitch_settled() {
                 ;;
         esac
         case ${_CUDASWITCH_CC-}${_CUDASWITCH_XLA-} in ?*) __cudaswitch_flags_same || _csw_cxx=/ ;; esac
-        # Where nothing is applied any more a script may have kept a PATH that has.
+        # Even if nothing is applied any more, a script may have kept a PATH with a toolkit.
         __csw=${__csw%%:*} __csw=${_CUDASWITCH_ON:+$__csw|$__csw|$__csw|$_csw_cxx|${_cudaswitch_ld-}}
         case ${CONDA_PREFIX-}${VIRTUAL_ENV-}\|${CUDA_HOME-}\|${CUDA_PATH-}\|${CUDAToolkit_ROOT-}\|${CUDACXX-}\|${LD_LIBRARY_PATH-} in
             "|"*) ;;
@@ -223,8 +225,8 @@ __cudaswitch_settled() {
 
     if [ "$_csw_search" != "${PATH-}" ]; then
         PATH=$_csw_search
-        # With `typeset -U` zsh keeps no second copy, neither here nor of what is in LD_LIBRARY_PATH; what
-        # was there before is known all the same.
+        # With `typeset -U`, zsh drops second copies, here and in LD_LIBRARY_PATH. What was there
+        # before is known all the same.
         case ${_CUDASWITCH_ON:+${_cudaswitch_path-}} in ?*) _cudaswitch_path=$PATH ;; esac
     fi
     if [ "$_csw_old" != "${_OLD_VIRTUAL_PATH-}" ]; then _OLD_VIRTUAL_PATH=$_csw_old; fi
@@ -238,12 +240,12 @@ __cudaswitch_settled() {
                 ;;
         esac
     fi
-    # Last: one that is read-only ends it in zsh.
+    # Last: in zsh, a read-only variable among these ends the function.
     case ${_CUDASWITCH_ON:+$_csw_want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}$_csw_xla} in
         '') ;;
         *:gpus=* | *:cc=*) __cudaswitch_scalars set "$_csw_want" ;;
         *:nvcc:)
-            # Not so where LD_LIBRARY_PATH is not ours.
+            # Empty if LD_LIBRARY_PATH was left alone.
             _cudaswitch_plain=${_cudaswitch_path:+$_csw_home:$_csw_home:$_csw_home:$_csw_home/bin/nvcc}
             \export "CUDA_HOME=$_csw_home" "CUDA_PATH=$_csw_home" "CUDAToolkit_ROOT=$_csw_home" \
                 "CUDACXX=$_csw_home/bin/nvcc"
@@ -252,11 +254,11 @@ __cudaswitch_settled() {
     esac
 }
 
-# $_csw_search, $_csw_old, $_csw_ld and $_csw_ld_set without what is applied.
+# Take what is applied out of $_csw_search, $_csw_old, $_csw_ld and $_csw_ld_set.
 __cudaswitch_undo() {
     \local _csw_bin
     _csw_bin=${_CUDASWITCH_BIN-}
-    # A virtualenv that was left has brought back the PATH that it kept.
+    # A virtualenv that was left has restored the PATH that it kept.
     if [ -z "$_csw_old${VIRTUAL_ENV-}" ]; then _csw_bin=${_CUDASWITCH_OLD:-$_csw_bin}; fi
     case 0$_csw_search: in
         "$_csw_bin:"?*) _csw_search=${_csw_search#*:} ;;
@@ -288,7 +290,7 @@ __cudaswitch_undo() {
 }
 
 # Put the toolkit $_csw_home of $_csw_want into $_csw_search, $_csw_old and $_csw_ld, and set the
-# variables that say so. As long as nobody touches them, what was there before is known, and need
+# variables that record this. As long as nobody touches them, the earlier values are known and need
 # not be worked out.
 __cudaswitch_apply() {
     \local _csw_dir _csw_lib _csw_lib0
@@ -313,7 +315,7 @@ __cudaswitch_apply() {
         \export "_CUDASWITCH_OLD=$__csw"
         _csw_old=$_csw_dir:$_csw_old
     fi
-    # What the person has put into it meanwhile may go again.
+    # Folders that the user added in the meantime may be removed again.
     case $_csw_unset in unset) \export "_CUDASWITCH_LD=unset" ;; esac
     if [ -n "$_csw_lib" ]; then
         case :$_csw_ld in
@@ -324,7 +326,7 @@ __cudaswitch_apply() {
         _csw_ld=$_csw_lib${_csw_ld:+:$_csw_ld} _csw_ld_set=set
         \export "_CUDASWITCH_LIB=$_csw_lib0" LD_LIBRARY_PATH
     fi
-    # Not so where LD_LIBRARY_PATH is not ours.
+    # Empty if LD_LIBRARY_PATH was left alone.
     _cudaswitch_path=${_csw_lib:+$_csw_search} _cudaswitch_ld=$_csw_ld
     __cudaswitch_kept
     case $__csw in
@@ -334,8 +336,8 @@ __cudaswitch_apply() {
     \export "_CUDASWITCH_ON=$_csw_want"
 }
 
-# Does LD_LIBRARY_PATH stay as it is, because that is asked for, or because the active environment
-# brings its own CUDA? Looks into the environment in either case, for $_csw_xla.
+# Is LD_LIBRARY_PATH to stay as it is, because the want says so, or because the active environment
+# brings its own CUDA? Examines the environment in either case, to set $_csw_xla.
 __cudaswitch_left_alone() {
     case $_csw_want:${CONDA_PREFIX-}${VIRTUAL_ENV-} in
         *:lib=never:*) __cudaswitch_bundled || : ;;

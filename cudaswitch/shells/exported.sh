@@ -1,6 +1,6 @@
 # shellcheck shell=dash
-# What was set and not exported before us: _CUDASWITCH_UNEXPORTED names it, with blanks between.
-# A shell that cannot tell without a process takes all for exported.
+# Variables that were set but not exported before us: _CUDASWITCH_UNEXPORTED lists them, separated
+# by blanks. A shell that would need a process to tell takes all variables for exported.
 
 # Is the variable $1 set, and not exported?
 __cudaswitch_private() {
@@ -11,15 +11,15 @@ __cudaswitch_private() {
     esac
 }
 
-# Note the variable $1, which is about to be exported, where it is private.
+# Record the variable $1, which is about to be exported, if it is not exported yet.
 __cudaswitch_note() {
     if __cudaswitch_private "$1"; then
         \export "_CUDASWITCH_UNEXPORTED=${_CUDASWITCH_UNEXPORTED:+$_CUDASWITCH_UNEXPORTED }$1"
     fi
 }
 
-# Let those of the variables $@ that were noted be private again, but for an LD_LIBRARY_PATH that is
-# known to have been changed since: who does that exports it.
+# Unexport those of the variables $@ that were recorded, but not an LD_LIBRARY_PATH that is known
+# to have been changed since: whoever changes it exports it.
 __cudaswitch_unexport() {
     \local _csw_name _csw_value
     case ${_CUDASWITCH_UNEXPORTED-} in '') return 0 ;; esac
@@ -30,7 +30,7 @@ __cudaswitch_unexport() {
         esac
         \eval "_csw_value=\${$_csw_name+x}"
         case " ${_CUDASWITCH_UNEXPORTED-} :$_csw_value" in *" $_csw_name "*:x) ;; *) continue ;; esac
-        # In place, where the shell can: it may be tied to an array, or a local of who calls this.
+        # In place, if the shell can: the variable may be tied to an array, or local to a caller.
         # shellcheck disable=SC3044  # zsh and bash only
         case ${ZSH_VERSION-} in ?*) \typeset -g +x "$_csw_name" && continue ;; esac
         # shellcheck disable=SC2163,SC3045  # the same
@@ -39,7 +39,7 @@ __cudaswitch_unexport() {
     done
 }
 
-# Run a command for which a person's `set -a` does not count: what is ours is not exported.
+# Run a command without the user's `set -a`, so that our variables are not exported.
 __cudaswitch_apart() {
     \local _csw_code
     _csw_code=0

@@ -1,11 +1,11 @@
 # shellcheck shell=dash
-# Where a directory says what it asks for, for the integration and the shims.
+# Finds the version file of a directory, for the integration and the shims.
 
 # __csw = the nearest version file from the working directory upward, not above the home
 # folder; fails where there is none.
 __cudaswitch_file() {
     __csw=${PWD-}
-    # It is `.` in a zsh that was started where the folder is gone, and has no end upward.
+    # PWD is `.` in a zsh that was started in a deleted folder, and going up would never end.
     case $__csw in /*) ;; *) \return 1 ;; esac
     case ${HOME-} in */) \set -- "${HOME%/}" ;; *) \set -- "${HOME-}" ;; esac
     until [ -f "$__csw/.cuda-version" ]; do

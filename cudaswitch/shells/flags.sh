@@ -1,8 +1,8 @@
 # shellcheck shell=dash disable=SC2154  # core.sh calls these, and sets $_csw_xla and $_csw_home
-# What takes turns with others: the host compiler, and the flags of nvcc and XLA.
+# Variables that are shared with others: the host compiler, and the flags of nvcc and XLA.
 
-# __csw = the compiler that is to be named for nvcc, of the want $1; it need not be there, and is
-# empty where somebody else has named one. Decides as `activation.host_compiler`: change both.
+# __csw = the compiler to name to nvcc for the want $1; it need not exist, and is empty if somebody
+# else has named one. Decides as `activation.host_compiler` does: change both.
 __cudaswitch_host() {
     \local _csw_cxx
     __csw=${1#*:cc=} _csw_cxx=${CXX-}
@@ -10,7 +10,7 @@ __cudaswitch_host() {
     case $_csw_cxx in
         '' | */*) ;;
         g++ | c++) _csw_cxx='' ;;
-        # conda-forge's have names of their own, without a folder since the end of 2025.
+        # conda-forge's compilers have names of their own, without a folder since the end of 2025.
         *) if [ -x "${CONDA_PREFIX-}/bin/$_csw_cxx" ]; then _csw_cxx=${CONDA_PREFIX-}/bin/$_csw_cxx; fi ;;
     esac
     if [ -n "${CONDA_PREFIX-}" ] && [ "$CONDA_PREFIX" != "${_csw_left-}" ]; then
@@ -19,15 +19,15 @@ __cudaswitch_host() {
     else
         case $_csw_cxx in '' | "${_csw_left:-/}"/*) ;; *) __csw='' ;; esac
     fi
-    # nvcc cuts its flags at blanks and knows no quotes.
+    # nvcc splits its flags at blanks and knows no quotes.
     case $__csw in *[' 	']*) __csw='' ;; esac
     case ${CUDAHOSTCXX:+x}${NVCC_CCBIN:+x}:${NVCC_PREPEND_FLAGS-}${NVCC_APPEND_FLAGS-} in
         x* | *-ccbin* | *--compiler-bindir*) __csw='' ;;
     esac
 }
 
-# __csw = a note on the compiler that the nvcc of the applied want $1 needs and that is not there,
-# empty where there is nothing to note.
+# __csw = a remark on the compiler that the nvcc of the applied want $1 needs and that is missing,
+# empty if there is nothing to remark.
 __cudaswitch_lacking() {
     __csw=''
     case ${_CUDASWITCH_CC-}$1 in /*:cc=*) __cudaswitch_host "$1" ;; esac
@@ -38,7 +38,7 @@ __cudaswitch_lacking() {
     fi
 }
 
-# Put words among the flags: what the want $1 has for nvcc, and for XLA what $_csw_home has.
+# Add words to the flags: for nvcc that of the want $1, for XLA that of the toolkit $_csw_home.
 __cudaswitch_flags_set() {
     \local __csw
     case $1 in
@@ -52,7 +52,7 @@ __cudaswitch_flags_set() {
             ;;
     esac
     if [ -z "${_csw_xla-}" ] || ! [ -e "$_csw_home/nvvm/libdevice" ]; then return 0; fi
-    # The name of a file of flags stays as it is. XLA takes a value in quotes for one word.
+    # A name of a file of flags stays as it is. XLA takes a value in quotes for one word.
     case ${XLA_FLAGS-} in *xla_gpu_cuda_data_dir*) return 0 ;; '' | [-' 	']*) ;; *) return 0 ;; esac
     case $_csw_home in
         *[' 	']*) __csw=--xla_gpu_cuda_data_dir=\"$_csw_home\" ;;
@@ -62,8 +62,8 @@ __cudaswitch_flags_set() {
     \export "_CUDASWITCH_XLA=$__csw" "XLA_FLAGS=${XLA_FLAGS:+$XLA_FLAGS }$__csw"
 }
 
-# Take our words out again, and give the host compiler back. Who has changed what was not exported
-# exports it.
+# Remove our words, and give the host compiler back. A variable that was not exported stays
+# exported if somebody has changed it.
 __cudaswitch_flags_give() {
     \local _csw_word
     _cudaswitch_was_CUDAHOSTCXX=${_CUDASWITCH_WAS_CUDAHOSTCXX-}
@@ -77,7 +77,7 @@ __cudaswitch_flags_give() {
             CUDAHOSTCXX=$_CUDASWITCH_WAS_CUDAHOSTCXX && __cudaswitch_unexport CUDAHOSTCXX
         else \unset CUDAHOSTCXX
         fi
-        # What conda's nvcc keeps aside would bring ours back when it is left.
+        # The copy that conda's nvcc keeps would bring our word back when that environment is left.
         if [ -n "${NVCC_PREPEND_FLAGS_BACKUP-}" ]; then
             __cudaswitch_wordless "$NVCC_PREPEND_FLAGS_BACKUP" "$_csw_word"
             case $__csw${_CUDASWITCH_WAS_NVCC_PREPEND_FLAGS+x} in
@@ -111,8 +111,8 @@ __cudaswitch_flags_give() {
         _CUDASWITCH_WAS_NVCC_PREPEND_FLAGS _CUDASWITCH_WAS_XLA_FLAGS
 }
 
-# NVCC_PREPEND_FLAGS_BACKUP as the script of conda-forge's cuda-nvcc keeps that there were no flags:
-# by the word UNSET, without which it leaves its own behind, or, before September 2025, not at all.
+# Set NVCC_PREPEND_FLAGS_BACKUP as the script of conda-forge's cuda-nvcc does if there were no
+# flags: to UNSET, without which it leaves its own flags behind; before September 2025, not at all.
 __cudaswitch_flags_unkept() {
     \local _csw_level _csw_script _csw_line _csw_kept IFS
     _csw_level=${CONDA_SHLVL:-0} _csw_script=${CONDA_PREFIX-} _csw_kept='' IFS=''
@@ -128,11 +128,11 @@ __cudaswitch_flags_unkept() {
         _csw_level=$((_csw_level - 1)) _csw_script=''
         if [ "$_csw_level" -gt 0 ]; then \eval "_csw_script=\${CONDA_PREFIX_$_csw_level-}"; fi
     done
-    # It is exported, and stays so.
+    # The variable is exported, and stays so.
     case $_csw_kept in '') \unset NVCC_PREPEND_FLAGS_BACKUP ;; *) NVCC_PREPEND_FLAGS_BACKUP=UNSET ;; esac
 }
 
-# Do the flags hold what we have put there, and nothing else since? What replaces them may keep them.
+# Are the flags exactly as we have set them? A script that has replaced them may have kept ours.
 __cudaswitch_flags_same() {
     \local _csw_nvcc _csw_xla
     _csw_nvcc=${_CUDASWITCH_CC-}${_CUDASWITCH_WAS_NVCC_PREPEND_FLAGS:+ $_CUDASWITCH_WAS_NVCC_PREPEND_FLAGS}

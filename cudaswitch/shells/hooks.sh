@@ -1,16 +1,16 @@
 # shellcheck shell=dash disable=SC2016,SC2317,SC2329,SC3013  # `names` in messages; conda calls
 # The two halves of an environment's hook, and what conda calls when it has finished.
 
-# The hook of an environment that is entered: owner C or V, its folder, toolkit, options, whether
-# the request is `auto`, and what in the environment is older than the pin as long as there is nothing
-# new in it that might bring CUDA, and what it has brought before.
+# The hook of an environment that is entered: owner (C or V), folder, toolkit, options, `auto` if
+# that was requested, two paths in it that stay older than the pin until something is added that
+# might bring CUDA, and what it brought when it was pinned.
 __cudaswitch_enter() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_enter "$@" && return ;; esac
     _cudaswitch_here=1
-    # What is active at the next prompt may be what was at the last, and this one left untold.
+    # The last prompt's environment may be back at the next prompt, and this one left unnoticed.
     case $1${_cudaswitch_seen:+x} in Vx) _cudaswitch_seen=entered ;; esac
-    # What is put before ours between this and that prompt stays there.
+    # What is put before ours between now and that prompt stays there.
     case ${_cudaswitch_seen-} in ?*) _cudaswitch_entered=${CONDA_PREFIX-}\|${VIRTUAL_ENV-} ;; esac
     \local __csw _csw_tried _csw_auto _csw_plain _csw_brought _csw_search _csw_ld _csw_ld_set
     _csw_tried='' _csw_auto=${5-} _csw_plain='' _csw_brought=''
@@ -27,7 +27,7 @@ __cudaswitch_enter() {
     case ${_CUDASWITCH_GONE:+${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_OLD_VIRTUAL_PATH-}/} in
         /) if __cudaswitch_ungone; then _csw_tried=ungone; fi ;;
     esac
-    # In one word: bash copies a function at each call, word for word.
+    # In one word: bash copies a function at each call, word by word.
     case ${4-}$_csw_auto${CUDASWITCH_VERSION-}${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}\
 ${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}\
 ${_OLD_VIRTUAL_PATH-}${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
@@ -45,11 +45,11 @@ ${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASW
             _csw_search=${PATH-} _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
             if "__cudaswitch_$__csw" "$3" "$3${4:+:$4}:env=$2"; then
                 \export "_CUDASWITCH_$1=$3${4:+:$4}:env=$2"
-                # That has found conda to keep nothing, of the one that was left neither.
+                # That has found that conda keeps nothing, of the environment that was left either.
                 case $_csw_tried in ungone) _cudaswitch_undone='' ;; esac
                 return 0
             fi
-            # That has looked into the environment: not once more.
+            # That has examined the environment: not once more.
             _csw_tried=1
             ;;
         *) _csw_tried='' ;;
@@ -57,13 +57,13 @@ ${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASW
     __cudaswitch_entered "$@"
 }
 
-# The same, whatever there is already.
+# The same, whatever is applied or set already.
 __cudaswitch_entered() {
     \local _csw_home _csw_flags
     _csw_home=$3${4:+:$4}
     if [ -n "${5-}" ] && __cudaswitch_globbing __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then
         if [ -x "${_cudaswitch_program-}" ]; then
-            # Whom Ctrl-C keeps from asking asks again.
+            # If Ctrl-C interrupts the question, the prompt asks it again.
             _cudaswitch_news=asking
             _csw_home=$("$_cudaswitch_program" want --environment "$2") || _csw_home=$3${4:+:$4}
             _cudaswitch_news=''
@@ -77,7 +77,7 @@ __cudaswitch_entered() {
             __cudaswitch_said "$_csw_home"
             _csw_home=$__csw
             ;;
-        # The prompt looks at it, and in a script none comes.
+        # The prompt would look at CUDASWITCH_VERSION, but in a script none comes.
         loaded:)
             # It may be set for this command alone, as in `CUDASWITCH_VERSION=12.4 conda activate tf`.
             _cudaswitch_seen=${_cudaswitch_seen:+${_cudaswitch_seen%\|*}\|$CUDASWITCH_VERSION}
@@ -100,8 +100,8 @@ __cudaswitch_entered() {
     __cudaswitch_settle
 }
 
-# __csw = what answers the pin of the environment $2, whose want is $1, where that toolkit is not there:
-# somebody else may have pinned it, and this person's store have another. Else it is `gone`.
+# __csw = the answer to the pin of the environment $2, if the toolkit of its want $1 is gone:
+# somebody else may have pinned it, and this user's store may have another. Otherwise `gone`.
 __cudaswitch_otherwise() {
     __csw=''
     if [ -x "${_cudaswitch_program-}" ]; then
@@ -114,12 +114,12 @@ __cudaswitch_otherwise() {
     __csw=gone
 }
 
-# __csw = the ready answer to CUDASWITCH_VERSION, which is stronger than a pin: in a script nobody
-# else follows it. Where there is none it is $1.
+# __csw = the ready answer to CUDASWITCH_VERSION, which is stronger than a pin: in a script, nothing
+# else follows it. $1 if there is none.
 __cudaswitch_said() {
     \local _csw_file IFS
     __csw=$1 IFS=''
-    # As paths.home has it, but for `~user`, which is Python's to know, and what is relative, which
+    # As in paths.home, except for `~user`, which only Python can resolve, and relative paths, which
     # would be looked for in any directory.
     case ${XDG_DATA_HOME-} in /*) _csw_file=$XDG_DATA_HOME ;; *) _csw_file=${HOME-}/.local/share ;; esac
     _csw_file=${CUDASWITCH_HOME:-$_csw_file/cudaswitch}
@@ -136,8 +136,8 @@ __cudaswitch_said() {
     fi
 }
 
-# The hook of an environment that is left: owner C or V, its folder. A is no owner, but whatever a
-# script of it changes.
+# The hook of an environment that is left: owner (C or V), folder. A is no owner, but stands for
+# whatever one of its scripts changes.
 __cudaswitch_leave() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_leave "$@" && return ;; esac
@@ -149,19 +149,19 @@ __cudaswitch_leave() {
     _cudaswitch_undone_cc=${_CUDASWITCH_CC-} _cudaswitch_undone_xla=${_CUDASWITCH_XLA-}
     _cudaswitch_undone_kept=${_CUDASWITCH_KEPT-}
     case $1 in V) _cudaswitch_undone='' ;; esac
-    # Where the environment below was active at the last prompt, nothing else tells the next one. Not
-    # empty: that it is where the integration is not loaded.
+    # If the environment below was active at the last prompt, nothing else tells the next one. Not
+    # empty: that would mean that the integration is not loaded.
     _cudaswitch_seen=${_cudaswitch_seen:+left}
     \unset "_CUDASWITCH_$1"
-    # On the way back from an environment above its hook has asked again what conda keeps, unless it was
-    # unpinned meanwhile.
+    # On the way back from an environment above, this one's hook has checked again what conda keeps,
+    # unless it was unpinned in the meantime.
     if [ -f "$2/etc/conda/activate.d/~~cudaswitch.sh" ]; then
         __cudaswitch_restore "$1"
     else
         __cudaswitch_restore
     fi || __cudaswitch_settle
     case $1:${CONDA_SHLVL-}:${CONDA_STACKED_2-} in
-        # What counts no levels, such as conda-pack, computes no PATH ahead.
+        # What counts no levels, such as conda-pack, does not compute PATH ahead.
         V:* | [CA]::* | [CA]:0:*) return 0 ;;
         [CA]:[12]:) _cudaswitch_stood='' ;;
         *) _cudaswitch_stood=x ;;
@@ -169,10 +169,10 @@ __cudaswitch_leave() {
     # Where nothing tells when conda has finished, the next hook or prompt repairs instead.
     if __cudaswitch_attend; then _csw_repaired=1 _cudaswitch_left=${_cudaswitch_left:-x}; fi
     case $_csw_repaired$_cudaswitch_stood in x) __cudaswitch_below ;; esac
-    # On a switch between environments and on reactivation conda goes on to export a PATH
-    # that it computed before this hook ran: remember what that brings back, and what is
-    # applied now, which it takes away. On a mere deactivation the environment's folder, and not ours, is
-    # gone from PATH already, and nothing comes back.
+    # On a switch between environments and on reactivation, conda goes on to export a PATH that it
+    # computed before this hook ran: remember what that brings back, and what is applied now, which
+    # it removes. On a plain deactivation, the environment's folder is gone from PATH already, ours
+    # is not, and nothing comes back.
     case $_csw_repaired${_cudaswitch_root:+1} in
         '')
             case :$PATH:\|:$_csw_path: in
@@ -189,7 +189,7 @@ __cudaswitch_leave() {
             case $_csw_repaired:$PATH: in
                 *":$__csw:"*) __cudaswitch_record "$PATH" "$__csw" ;;
                 [!1]* | *":$2/bin:"*) __csw=0$__csw ;;
-                # Nor is that folder there where a login shell began PATH anew: who repairs can tell.
+                # That folder is also missing if a login shell rebuilt PATH: the repair can tell.
                 *)
                     _cudaswitch_left=0$__csw
                     return 0
@@ -201,10 +201,10 @@ __cudaswitch_leave() {
     \export "_CUDASWITCH_GONE=$__csw"
 }
 
-# Of the environments that the active one stands on the next that has a pin is taken up, as it was
-# entered: where one was left, conda itself runs the hook of the next one only, which may have none.
-# Where conda says when it has finished this waits: other scripts of what is left take back what they
-# did.
+# Of the environments below the active one, take up the next one with a pin, as if it were entered:
+# when an environment is left, conda itself runs only the hook of the next one, which may have none.
+# If conda tells when it has finished, this waits until then: other scripts of the environment that
+# is left undo their changes later.
 __cudaswitch_below() {
     \local _csw_rest _csw_env _csw_prefix
     __cudaswitch_stack
@@ -216,17 +216,17 @@ __cudaswitch_below() {
             # shellcheck disable=SC1091  # found at run time
             \. "$_csw_env/etc/conda/activate.d/~~cudaswitch.sh"
             CONDA_PREFIX=$_csw_prefix
-            # What it brings of its own is not all that the active one does.
+            # That hook has examined its own environment; the active one may bring more.
             __cudaswitch_settle
             return 0
         fi
     done
 }
 
-# Put ours in the place of what conda and mamba call once when they have finished; fails where there
-# is none. Where the hook of what is active has just run nothing is left to do. `export -f` may bring
-# it, without ours, to a child shell, where what is not exported is not set. (zsh before 5.3 knows
-# `command -v` only without a backslash.)
+# Redefine the function that conda and mamba call once when they have finished; fails if there is
+# none. If the hook of the active environment has just run, nothing is left to do. `export -f` may
+# pass the function without ours to a child shell, where unexported variables are not set. (zsh
+# before 5.3 knows `command -v` only without a backslash.)
 __cudaswitch_attend() {
     if [ -n "${_cudaswitch_conda-}" ] || command -v __conda_hashr > /dev/null; then
         _cudaswitch_conda=1
@@ -239,7 +239,7 @@ ${_cudaswitch_seen:+x}${_cudaswitch_entered:+${_CUDASWITCH_C-}} in
                 *) case ${_cudaswitch_taken-} in '') \hash -r ;; *) __cudaswitch_finish ;; esac ;;
             esac
         }
-        # Beside conda mamba is looked for where it says that it is there, or no prompt would make up for it.
+        # Also look for mamba's if its variables are set, or if no prompt would make up for it.
         case ${MAMBA_EXE-}${MAMBA_ROOT_PREFIX-}${_cudaswitch_root:+:} in
             :) ;;
             *) __cudaswitch_mamba || : ;;
@@ -249,7 +249,7 @@ ${_cudaswitch_seen:+x}${_cudaswitch_entered:+${_CUDASWITCH_C-}} in
     fi
 }
 
-# mamba's __conda_hashr has a name of its own. Its own hook sets no variable; its installer does.
+# mamba's counterpart of __conda_hashr. mamba's own hook sets no variable; its installer does.
 __cudaswitch_mamba() {
     command -v __mamba_hashr > /dev/null || return 1
     __mamba_hashr() {
@@ -263,17 +263,17 @@ ${_cudaswitch_seen:+x}${_cudaswitch_entered:+${_CUDASWITCH_C-}} in
     }
 }
 
-# The same in a script, which has no integration. Who brings CUDA_HOME back from a copy that is gone unsets
-# it, and others with it, though what is applied stays.
+# The same in a script, which has no integration. A script that restores CUDA_HOME from a copy that
+# is gone unsets it, and other variables with it, though the toolkit stays applied.
 __cudaswitch_finish() {
     case ${_CUDASWITCH_ON:+:${CUDA_HOME-}} in :) __cudaswitch_settle ;; esac
     \unset _cudaswitch_taken
     \hash -r
 }
 
-# conda has finished, and no hook of an environment that is left has run. What has none is looked at
-# now, also where no prompt comes before the next command, or where it is stacked on one that has. An
-# environment that stays active may have scripts that took something away.
+# conda has finished, and no hook of an environment that was left has run. An environment without a
+# hook is looked at now, also if no prompt comes before the next command, or if it is stacked on a
+# pinned one. An environment that stays active may have scripts that removed something.
 __cudaswitch_hashed() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_hashed && return ;; esac
@@ -282,7 +282,7 @@ __cudaswitch_hashed() {
     \hash -r
 }
 
-# Take what was applied in the environment that was left out of what conda keeps.
+# Remove what was applied in the environment that was left from what conda keeps.
 __cudaswitch_forget() {
     \local _csw_theirs
     _csw_theirs=${_cudaswitch_undone_kept-}
@@ -291,7 +291,7 @@ __cudaswitch_forget() {
     _cudaswitch_undone=''
 }
 
-# conda has finished: what it keeps is from before the hook of the environment that was left.
+# conda has finished: what it keeps dates from before the hook of the environment that was left.
 __cudaswitch_finished() {
     \local __csw
     __cudaswitch_kept
@@ -317,7 +317,7 @@ __cudaswitch_unsaid() {
     __cudaswitch_settle
 }
 
-# Is what was left on PATH? It has come back, unless what is active now has put it there.
+# Is the toolkit that was left on PATH? Then it has come back, unless it is applied now.
 __cudaswitch_returned() {
     \local _csw_bin
     _csw_bin=${_CUDASWITCH_BIN-}
@@ -329,13 +329,13 @@ __cudaswitch_returned() {
     _cudaswitch_left=x
 }
 
-# conda has finished, and what a PATH of its own brought back goes. Usually nothing did.
+# conda has finished: what its own PATH brought back goes. Usually nothing did.
 __cudaswitch_repair() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_repair && return ;; esac
     \local _csw_brought __csw
     _csw_brought='' __csw=''
-    # It keeps nothing more when it leaves the last one.
+    # conda keeps no further copies when it leaves the last environment.
     case ${_cudaswitch_undone:+${CONDA_SHLVL-}} in
         '' | 0) _cudaswitch_undone='' ;;
         *) __cudaswitch_finished ;;
@@ -357,12 +357,12 @@ __cudaswitch_repair() {
             ;;
         *) __cudaswitch_settle ;;
     esac
-    # What is active now and has no hook is looked at as behind any other; where nothing is, nor is
-    # anything applied or asked for here, that may wait for the prompt.
+    # An active environment without a hook is looked at, as after any other. If none is active, and
+    # nothing is applied or asked for here, the prompt is early enough.
     case ${_CUDASWITCH_C:+hook}${_cudaswitch_seen:+:}${CONDA_PREFIX-}${_CUDASWITCH_ON-} in
         :?*) __cudaswitch_look || : ;;
         :) if [ -f "$_cudaswitch_root/global" ] || __cudaswitch_file; then __cudaswitch_look || :; fi ;;
     esac
-    # Last: conda's own status is that of this.
+    # Last: the status of this becomes that of conda's command.
     \hash -r
 }

@@ -6,9 +6,9 @@ __cudaswitch_prompt() {
         || ${_CUDASWITCH_GONE-}${_cudaswitch_news-}\|${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-} != "|${_cudaswitch_keepers-}" ]] \
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
         case ${_cudaswitch_news-} in
-            # An error in it has thrown bash back to its prompt, which comes here at once.
+            # An error in the look has thrown bash back to its prompt, which comes here at once.
             begun) _cudaswitch_seen=${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} _cudaswitch_news='' ;;
-            # So has Ctrl-C, while somebody was asked, for a prompt to leave by. The next one asks again.
+            # Ctrl-C interrupted a question: this prompt is for leaving, the next one asks again.
             asking) _cudaswitch_news='' _cudaswitch_asked='' ;;
             *) __cudaswitch_look ;;
         esac
@@ -20,14 +20,14 @@ __cudaswitch_prompt() {
         *) \return "$1" ;;
     esac
 }
-# Until a prompt has come. Where there is no PROMPT_COMMAND nobody needs the status, until somebody comes
-# behind. One word is what a trap on DEBUG takes for no command of the person's, as it is all of it.
+# _cudaswitch_fresh: until the first prompt. Without a PROMPT_COMMAND, nobody needs the status until
+# somebody joins. A DEBUG trap takes our one word for no typed command, as it is all there is.
 if [[ -z ${PROMPT_COMMAND+x}${BLE_ATTACHED-} ]]; then
     PROMPT_COMMAND=__cudaswitch_prompt _cudaswitch_alone=1 _cudaswitch_fresh=1
 elif __cudaswitch_join; then
     _cudaswitch_fresh=1
 fi
-# What hooks call is here; not where that would be exported.
+# Tells hooks that our functions are here; not where `set -a` would export it.
 case $- in *a*) ;; *) _cudaswitch_here=1 ;; esac
 __cudaswitch_look
 case ${_cudaswitch_fresh-} in ?*) _cudaswitch_fresh=${CUDA_HOME-}\|${PATH-} ;; esac

@@ -1,10 +1,10 @@
 # shellcheck shell=bash disable=SC1090,SC2016,SC2154  # zsh runs it too; hooks are found at run time; `shells.init` sets
-# What `cudaswitch init` adds to core.sh in bash and zsh, beside command.sh: the look-round that the
-# prompt asks for when environment or directory changed.
-# $_cudaswitch_program is the command itself, which need not be on an environment's PATH.
+# What `cudaswitch init` adds to core.sh in bash and zsh, beside command.sh: the look that the
+# prompt takes when the environment or directory has changed. $_cudaswitch_program is the command
+# itself, which need not be on an environment's PATH.
 
-# Run the command. After a move, or where it was installed anew elsewhere, that is the one on PATH,
-# which writes the ready files anew.
+# Run the command. If it has been moved, or reinstalled elsewhere, run the one on PATH, which
+# rewrites the ready files.
 __cudaswitch_run() {
     \local _csw_program
     _csw_program=$_cudaswitch_program
@@ -21,27 +21,27 @@ __cudaswitch_run() {
     "$_csw_program" "$@"
 }
 
-# __csw = the content of the file $1, to see it change.
+# __csw = the content of the file $1, for comparison.
 __cudaswitch_content() {
     __csw=''
-    # A pipe, say, would be waited for.
+    # A pipe, for example, would block.
     if ! { [ -f "$1" ] && [ -r "$1" ]; }; then return 0; fi
-    # It may be of any length, and bash takes for ever to cut a long one. Only zsh's `$(<)` is quick.
+    # It may be of any length, and bash takes forever to cut a long one. Only zsh's `$(<)` is quick.
     if [ -z "${ZSH_VERSION-}" ]; then
-        # This ends at a zero byte too, and then does not fail.
+        # This also ends at a zero byte, and then does not fail.
         if IFS= \read -r -d '' -n 4096 __csw < "$1"; then __csw=$__csw:more; fi
     elif [ -O "$1" ]; then
         __csw=$(< "$1")
     else
-        # What stands before the call of a function stays in zsh, and somebody may have one named `read`.
+        # A zsh assignment before a function outlives the call, and `read` may be one.
         \local IFS
         IFS=''
         \read -r -u 0 -k 4096 __csw < "$1" || :
     fi
 }
 
-# Has the version file that decides changed, or is there a nearer one? Not asked where what
-# is stronger decides.
+# Has the version file that decides changed, or is there a nearer one? Not asked if something
+# stronger decides.
 __cudaswitch_edited() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     \local __csw
@@ -52,14 +52,14 @@ __cudaswitch_edited() {
     [ "$__csw" != "$_cudaswitch_text" ] || ! [ -f "$_cudaswitch_file" ]
 }
 
-# __csw = the want of the frameworks in the environment $1; fails where they have none. Is called by
-# __cudaswitch_look alone.
+# __csw = the want of the frameworks in the environment $1; fails if they have none. Called only by
+# __cudaswitch_look.
 __cudaswitch_framework() {
     \local _csw_code _csw_answer
     _csw_code=0
     __cudaswitch_globbing __cudaswitch_automatic "$1" || _csw_code=$?
-    # What Python has written down is older than the packages: not where it cannot write it anew.
-    # The same toolkit may have another part then: packages bring their own CUDA.
+    # Python's kept answer is older than the packages: ask again, unless Python cannot rewrite it.
+    # Even the same toolkit may need another part applied then, as packages bring their own CUDA.
     case $_csw_code${_cudaswitch_unkept-} in "2$1") ;; 2*) _cudaswitch_asked='' _csw_moved=1 ;; esac
     if [ "$_csw_code" -ne 0 ]; then
         __cudaswitch_ask_once "$1" --environment "$1"
@@ -70,11 +70,11 @@ __cudaswitch_framework() {
     [ -n "$__csw" ]
 }
 
-# __csw = what Python answers to the rest of the arguments, which it is asked, and complains
-# of, once as long as $1 and what is installed are the same: not at every step within a tree.
+# __csw = Python's answer to the rest of the arguments. Python is asked, and complains, once as long
+# as $1 and what is installed are the same, not at every step within a tree.
 __cudaswitch_ask_once() {
     \local _csw_about _csw_level
-    # powerlevel10k warns of what is printed while its instant prompt is shown.
+    # powerlevel10k warns about output while its instant prompt is shown.
     _csw_level=${__p9k_instant_prompt_active:+1}${ZSH_SUBSHELL-}
     __cudaswitch_content "$_cudaswitch_root/requests/.fingerprint"
     _csw_about=$1:$__csw
@@ -84,14 +84,14 @@ __cudaswitch_ask_once() {
     if [ "$_csw_about" != "${_cudaswitch_asked-}" ]; then
         shift
         _cudaswitch_asked=interrupted _cudaswitch_news=asking
-        # zsh asks in a subshell too, whose complaint would be another each time.
+        # zsh asks in subshells, too, and each would repeat the complaint.
         if _cudaswitch_answer=$(
             case $_csw_level in [1-9]*) \exec 2> /dev/null ;; esac
             __cudaswitch_run want "$@"
         ); then
             _cudaswitch_asked=$_csw_about
         else
-            # A question that a signal ended is asked again, and what nobody saw: behind Ctrl-C not at once.
+            # Killed by a signal, or the complaint unseen: ask again, but after Ctrl-C not at once.
             case ${__p9k_instant_prompt_active:+unseen}$? in
                 130) ;;
                 unseen* | 129 | 1[3-9]? | 2??) _cudaswitch_asked=unseen ;;
@@ -103,11 +103,11 @@ __cudaswitch_ask_once() {
     __csw=$_cudaswitch_answer
 }
 
-# Drop what belongs to an environment that was left, and run the hook of one that is active
-# where it did not run: its activate script was rewritten, or bypassed.
+# Drop what belongs to an environment that was left, and run the hook of an active one if it has not
+# run, because its activate script was rewritten or bypassed.
 __cudaswitch_environments() {
     \local _csw_env _csw_hook _csw_venv __csw
-    # A hook tells of a toolkit that is gone, and takes it off.
+    # If the toolkit is gone, the hook runs again to say so, and to undo it.
     case ${_CUDASWITCH_ON-} in
         /*) [ -d "${_CUDASWITCH_ON%%:*}/." ] || \unset _CUDASWITCH_C _CUDASWITCH_V ;;
     esac
@@ -123,14 +123,14 @@ __cudaswitch_environments() {
         && ! [ -f "${_csw_env##*:env=}/etc/conda/activate.d/~~cudaswitch.sh" ]; then
         \unset _CUDASWITCH_C
     elif [ -n "$_csw_env" ] && [ "${_csw_env##*:env=}" != "${CONDA_PREFIX-}" ]; then
-        # Below a stacked environment this one is still active.
+        # Below a stacked environment, this one is still active.
         __cudaswitch_stack
         case ${CONDA_PREFIX:+:$__csw} in
             *":${_csw_env##*:env=}:"*) ;;
             *) \unset _CUDASWITCH_C ;;
         esac
     fi
-    # A relative one would be looked for in any directory; of a layer it is the hook of what is below.
+    # A relative path would be looked for in any directory; a layer has the hook of what is below.
     _csw_hook=$_csw_venv/etc/cudaswitch/on.sh
     case ${_CUDASWITCH_V:+none}$_csw_venv in
         /*) if [ -f "$_csw_hook" ]; then \. "$_csw_hook"; fi ;;
@@ -139,15 +139,15 @@ __cudaswitch_environments() {
     case ${_CUDASWITCH_C:+none}${CONDA_PREFIX-} in
         /*) if [ -f "$_csw_hook" ]; then \. "$_csw_hook"; fi ;;
     esac
-    # What it was stacked on is still active.
+    # What the active environment is stacked on is still active.
     case ${_CUDASWITCH_C:+none}${CONDA_SHLVL:-0}:${CONDA_STACKED_2-} in
         none* | [012]:) ;;
         *) __cudaswitch_below ;;
     esac
 }
 
-# Before the first prompt: is another CUDA_HOME set than at our line, the toolkit's `bin` off PATH, or an
-# nvcc before it?
+# Before the first prompt: is CUDA_HOME another than at our line, the toolkit's `bin` off PATH, or
+# an nvcc before it?
 __cudaswitch_overlaid() {
     \local _csw_rest
     case $_cudaswitch_fresh in "${CUDA_HOME-}|"*) ;; *) return 0 ;; esac
@@ -162,8 +162,8 @@ __cudaswitch_overlaid() {
     return 1
 }
 
-# Before the first prompt: VS Code puts before it all, once more, what an activation in a shell of its own
-# has put there. Take one off where there are two: the look that follows takes off and puts what is its own.
+# Before the first prompt: VS Code prepends once more what an activation in a shell of its own has
+# put on PATH. Remove one of two copies: the look that follows removes and adds its own.
 __cudaswitch_surplus() {
     case $PATH: in
         "/${_CUDASWITCH_BIN#*/}:${VIRTUAL_ENV:-${CONDA_PREFIX-}}/bin"*":/${_CUDASWITCH_BIN#*/}:"*)
@@ -174,7 +174,7 @@ __cudaswitch_surplus() {
 
 # Take up what CUDASWITCH_VERSION asks for.
 __cudaswitch_version() {
-    # Whom Ctrl-C keeps from asking asks again.
+    # If Ctrl-C interrupts the question, the prompt asks it again.
     _cudaswitch_news=asking
     if [ -n "${CUDASWITCH_VERSION-}" ] && { __cudaswitch_ready "$CUDASWITCH_VERSION" \
         || __cudaswitch_lent "$CUDASWITCH_VERSION" \
@@ -186,9 +186,9 @@ __cudaswitch_version() {
     fi
 }
 
-# What is applied this shell has inherited. Where it stands as a short way leaves it, what stands behind it
-# is what was there before, and the short way back is known. Not so of a list in an environment: a script
-# that put its own behind may have kept the rest.
+# This shell has inherited what is applied. If it is as a short way leaves it, what follows it is
+# what was there before, and the short way back is known. Not so for a list within an environment: a
+# script that appended to it may have saved the rest.
 __cudaswitch_inherited() {
     \local _csw_home _csw_lib _csw_ld
     _csw_home=${_CUDASWITCH_ON%%:*} _csw_ld=${LD_LIBRARY_PATH-}
@@ -213,13 +213,13 @@ ${_CUDASWITCH_CC-}${_CUDASWITCH_KEPT-}${_CUDASWITCH_UNEXPORTED-} in
     _cudaswitch_besides=$_csw_home:$_csw_home:$_csw_home:$_csw_home/bin/nvcc
 }
 
-# See what is another than at the last look beside the folder, or may be: $_csw_moved is empty where what
-# is applied stays. Is called by __cudaswitch_look alone.
+# Find out what besides the directory may have changed since the last look: $_csw_moved is empty if
+# what is applied stays. Called only by __cudaswitch_look.
 __cudaswitch_surroundings() {
     case ${_cudaswitch_left-} in 0*) __cudaswitch_returned ;; esac
     _cudaswitch_left=''
     case ${_cudaswitch_seen-}:$_csw_before in :?*) __cudaswitch_inherited ;; esac
-    # Who has started this shell may have chosen its GPUs, as Slurm does.
+    # Whatever started this shell may have chosen its GPUs, as Slurm does.
     case ${_cudaswitch_gpus+x}$_csw_before: in
         x* | *":gpus=${CUDA_VISIBLE_DEVICES-}:"*) ;;
         *:gpus=*) _cudaswitch_gpus=${CUDA_VISIBLE_DEVICES-} ;;
@@ -229,14 +229,14 @@ __cudaswitch_surroundings() {
         "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*"|finished") __cudaswitch_lost || _csw_moved='' ;;
         "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*) _csw_moved='' ;;
         *)
-            # `auto`, or a name for it, goes by the environment.
+            # `auto`, or an alias for it, depends on the environment.
             case ${_cudaswitch_asked-} in */.cuda-version:[0-9\<\>=~!]*) ;; *) _cudaswitch_asked='' ;; esac
             # Has a hook settled for these?
             case ${_cudaswitch_entered-} in "${CONDA_PREFIX-}|${VIRTUAL_ENV-}") _csw_moved='' ;; esac
             case ${CONDA_PREFIX-} in ?*) __cudaswitch_attend || : ;; esac
             ;;
     esac
-    # mise sets anew what it has of a tree, or PATH alone, and says nothing of it.
+    # mise may set the variables of a tree, or PATH alone, again without notice.
     case ${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-} in
         "${_cudaswitch_keepers-}") ;;
         *) __cudaswitch_keepers ;;
@@ -248,7 +248,7 @@ __cudaswitch_surroundings() {
     case ${_cudaswitch_seen%\|finished} in
         "${CONDA_PREFIX-}|${VIRTUAL_ENV-}|"*"|${CUDASWITCH_VERSION-}") ;;
         *"|${CUDASWITCH_VERSION-}")
-            # `auto`, or a name for it, goes by the environment. What was refused is told once.
+            # `auto`, or an alias for it, depends on the environment. A refusal is reported once.
             case ${CUDASWITCH_VERSION-}:${_CUDASWITCH_X-} in
                 auto:*) __cudaswitch_version ;;
                 system:* | latest:* | [!A-Za-z]* | *[!A-Za-z0-9._+-]*:* | *:) ;;
@@ -265,7 +265,7 @@ __cudaswitch_look() {
     case $- in *a*) __cudaswitch_apart __cudaswitch_look && return ;; esac
     \local __csw _csw_before _csw_moved _csw_brought _csw_search _csw_ld _csw_ld_set
     _csw_before=${_CUDASWITCH_ON-} _csw_moved=1 _csw_brought='' _cudaswitch_news=begun
-    # Usually a folder is all that is another.
+    # Usually only the directory has changed.
     case ${_cudaswitch_gpus+x}\|${CONDA_PREFIX-}${VIRTUAL_ENV-}${CUDASWITCH_VERSION-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}\
 ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}\|${_cudaswitch_keepers-}\|${_cudaswitch_seen-} in
         "x|||||||/"*"|") _csw_moved='' ;;
@@ -273,9 +273,9 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLO
     esac
     case ${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}:${_CUDASWITCH_U-} in
         :)
-            # What the directory asks for, else the frameworks of the active environment, else the
-            # user: _CUDASWITCH_D. $_cudaswitch_file is the version file of the directory. All of it
-            # stands here since zsh takes as long for the call of a function as for ten commands.
+            # _CUDASWITCH_D: what the directory asks for, else the frameworks of the active
+            # environment, else the user. $_cudaswitch_file is the version file of the directory.
+            # All of it is inline, as a function call takes zsh as long as ten commands.
             \unset _CUDASWITCH_D
             _cudaswitch_file='' _cudaswitch_text=''
             # As __cudaswitch_file does.
@@ -291,11 +291,11 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLO
                     __cudaswitch_content "$_cudaswitch_file"
                     _cudaswitch_text=$__csw
                 fi
-                # What nearly all of them hold is one version. Whose else it may be Python knows.
+                # Nearly all hold one version. Whether another owner's file counts, Python decides.
                 { [ -O "$_cudaswitch_file" ] && ! [ -L "$_cudaswitch_file" ] \
                     && __cudaswitch_ready "${_cudaswitch_text%$'\n'}"; } \
                     || case $_cudaswitch_text in
-                        # `read` passes over a zero byte, on which Python has its word.
+                        # `read` skips a zero byte, which Python refuses.
                         *:more) false ;;
                         *) __cudaswitch_globbing __cudaswitch_read "$_cudaswitch_file" ;;
                     esac \
@@ -312,7 +312,7 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLO
                 __csw=''
             fi
             case $__csw in ?*) \export "_CUDASWITCH_D=$__csw" ;; esac
-            # What was refused in a tree is told again on the next visit.
+            # A refusal in a tree is reported again on the next visit.
             case ${_cudaswitch_answer-}:${_cudaswitch_asked-} in
                 ":${_cudaswitch_file:-none}:"*) ;;
                 :*/.cuda-version:*) _cudaswitch_asked='' ;;
@@ -325,14 +325,14 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLO
             __cudaswitch_strongest
             ;;
     esac
-    # Without a reason nothing is touched: people put their own folders before ours.
+    # Nothing is touched without a reason: users put their own folders before ours.
     case $_csw_moved${_CUDASWITCH_GONE-}\|$_csw_before in
         "|$__csw" | "|$__csw:nvcc") ;;
         *)
             case $__csw:${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-} in
                 :) ;;
                 :*) __cudaswitch_restore || __cudaswitch_settle ;;
-                # As __cudaswitch_settle begins, without the call of it.
+                # Like the beginning of __cudaswitch_settle, without the call.
                 *:)
                     _csw_search=${PATH-} _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
                     case ${_OLD_VIRTUAL_PATH-}${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
@@ -345,11 +345,11 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLO
             ;;
     esac
     _cudaswitch_entered=''
-    # It may set the same anew at the next prompt.
+    # mise may set the same again at the next prompt.
     case ${__MISE_DIFF-} in
         ?*) _cudaswitch_keepers=${DIRENV_DIFF-}\|$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-} ;;
     esac
-    # That is for the prompt to tell: this and the hooks run in scripts and subshells as well.
+    # Reporting is left to the prompt: this and the hooks run in scripts and subshells as well.
     case ${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} in
         "${_cudaswitch_told-}") _cudaswitch_news='' ;;
         *) _cudaswitch_news=1 ;;
@@ -361,9 +361,9 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLO
     esac
 }
 
-# One line on what is active now, where it is another than $1. $_cudaswitch_line is the name of the
-# toolkit's folder, its path where that has no number, with a remark, or `/` for none. Where stderr is
-# closed, as a daemon's may be, `>&2` would end a script of zsh's.
+# Print one line on what is active now, if it differs from $1. $_cudaswitch_line is the name of the
+# toolkit's folder, or its path if the name has no number, with a remark, or `/` for none. If stderr
+# is closed, as a daemon's may be, `>&2` would end a zsh script.
 __cudaswitch_tell() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_tell "$@" && return ;; esac
@@ -381,7 +381,7 @@ __cudaswitch_tell() {
     esac
 }
 
-# Add to $_cudaswitch_line what is not as usual with the active toolkit.
+# Add to $_cudaswitch_line what is unusual about the active toolkit.
 __cudaswitch_remark() {
     \local __csw
     __csw=''
@@ -393,5 +393,5 @@ __cudaswitch_remark() {
     _cudaswitch_line=$_cudaswitch_line$__csw
 }
 
-# A script may have loaded conda behind our line, and has no prompt that would see it.
+# A script may have loaded conda after our line, and has no prompt to notice it.
 __cudaswitch_attend || :

@@ -1,5 +1,5 @@
-# zsh gives the exit status back itself; another one here would set off a trap on ZERR. That the version
-# file is as it was is seen here, without the call of a function, which takes zsh longer than the rest.
+# zsh itself restores the exit status; a failure here would set off a trap on ZERR. Whether the
+# version file is unchanged is checked inline, as a function call takes zsh longer than the rest.
 __cudaswitch_prompt() {
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
         || ${_CUDASWITCH_GONE-}${_cudaswitch_fresh-}\|${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-} != "|${_cudaswitch_keepers-}" ]] \
@@ -14,27 +14,27 @@ __cudaswitch_prompt() {
                 ;;
         esac
         case ${_cudaswitch_news-} in
-            # An error in it, as a variable that is read-only, has thrown zsh back to its prompt.
+            # An error in the look, such as a read-only variable, has thrown zsh back to its prompt.
             begun) _cudaswitch_seen=${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} _cudaswitch_news='' ;;
-            # So has Ctrl-C, while somebody was asked, for a prompt to leave by. The next one asks again.
+            # Ctrl-C interrupted a question: this prompt is for leaving, the next one asks again.
             asking) _cudaswitch_news='' _cudaswitch_asked='' ;;
             *) __cudaswitch_look || : ;;
         esac
     fi
-    # powerlevel10k warns of what is printed while its instant prompt is shown: it waits for the next.
+    # powerlevel10k warns about output while its instant prompt is shown: wait for the next prompt.
     if [[ ${_cudaswitch_news-} = 1 && -z ${__p9k_instant_prompt_active-} ]]; then
         __cudaswitch_tell "${_cudaswitch_line-}" || :
     fi
 }
-# Not in a script of an environment that conda leaves: until it has finished that is active still.
+# Not in a script of an environment being left: until conda has finished, that one is still active.
 __cudaswitch_moved() {
     [[ -n ${_cudaswitch_left-} || ${CONDA_PREFIX:+${funcfiletrace[*]}} == */deactivate.d/* ]] && \return
     __cudaswitch_look || :
-    # Behind a `case` zsh takes the command after `cd X &&` for one that may fail under `set -e`.
+    # After a `case`, zsh would let the command after `cd X &&` fail despite `set -e`.
     \:
 }
 \typeset -ga precmd_functions chpwd_functions
-# Not by its index: what a login shell reads as sh does, /etc/profile, has 0 for the first.
+# Not by its index: /etc/profile, which a login shell reads as sh does, counts from 0.
 case " ${(j: :)precmd_functions[@]} " in
     *' __cudaswitch_prompt '*) ;;
     *)
@@ -42,8 +42,8 @@ case " ${(j: :)precmd_functions[@]} " in
         chpwd_functions+=(__cudaswitch_moved)
         ;;
 esac
-# What hooks call is here; not where that would be exported.
+# Tells hooks that our functions are here; not where `set -a` would export it.
 case $- in *a*) ;; *) \typeset -g _cudaswitch_here=1 ;; esac
 __cudaswitch_look
-# Until a prompt has come.
+# Until the first prompt.
 \typeset -g "_cudaswitch_fresh=${CUDA_HOME-}|${PATH-}"

@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2154  # zsh runs it too; lazy.sh and core.sh set them
-# Those who keep what variables are, and bring it back at a prompt.
+# Tools that save variables, and restore them at a prompt.
 
-# Did somebody take away what is applied? With $1 a CUDA_HOME of the person's is none that somebody has
-# brought back.
+# Has somebody removed what is applied? With $1, a CUDA_HOME that the user has set since does not
+# count as removed.
 __cudaswitch_lost() {
     case ${_CUDASWITCH_ON-} in '') return 1 ;; esac
     case ${1:+${CUDA_HOME-}} in
@@ -17,8 +17,8 @@ __cudaswitch_lost() {
     esac
 }
 
-# Who keeps what variables are has come, gone or gone elsewhere: direnv and mise, which have them of
-# trees, and nodeenv. What they bring back has in it what was applied whenever that happened.
+# A tool that saves variables has come, gone, or moved to another directory tree: direnv, mise,
+# nodeenv or flox. What it restores contains what was applied each time that happened.
 __cudaswitch_keepers() {
     \local _csw_now _csw_want _csw_kept
     _csw_now=${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}
@@ -41,8 +41,8 @@ ${_CUDASWITCH_WAS_CUDACXX+=}${_CUDASWITCH_WAS_CUDACXX-}") ;;
                     *) __cudaswitch_scalars back "$_csw_want" ;;
                 esac
             done
-            # With its own records of a toolkit direnv takes away ours of one that came later: it knows
-            # nothing of that one's GPUs and flags, which would stay.
+            # With the state variables that it has saved, direnv removes our records of a toolkit
+            # applied later: it knows nothing of that toolkit's GPUs and flags, which would stay.
             _csw_kept=''
             case ${_CUDASWITCH_ON:+x}${_cudaswitch_told-} in
                 /*:gpus=*)
@@ -54,8 +54,8 @@ ${_CUDASWITCH_WAS_CUDACXX+=}${_CUDASWITCH_WAS_CUDACXX-}") ;;
             esac
             ;;
     esac
-    # direnv may have set what a toolkit sets. Else, where nothing of ours is gone, what people have put
-    # before it stays there.
+    # direnv may have set what a toolkit sets. Otherwise, if nothing of ours is missing, what users
+    # have put in front of it stays there.
     case ${_cudaswitch_keepers-} in
         "${DIRENV_DIFF-}|"*) if __cudaswitch_lost kept; then _csw_moved=1; fi ;;
         *) _csw_moved=1 ;;
@@ -86,8 +86,8 @@ ${_CUDASWITCH_WAS_CUDACXX+=}${_CUDASWITCH_WAS_CUDACXX-}") ;;
     __cudaswitch_scalars note "$_CUDASWITCH_ON"
 }
 
-# __csw = the list $1 without what the record $2 says was put into it, once each. What the record $3 says
-# is there now stays, once.
+# __csw = the list $1 without what was put into it according to the record $2, each removed once.
+# What is in it now according to the record $3 stays, once.
 __cudaswitch_left_over() {
     \local _csw_items _csw_item
     __csw=$1 _csw_items=${2:+$2:}

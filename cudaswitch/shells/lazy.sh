@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2154  # zsh runs it too; `shells.init` sets _cudaswitch_root
-# What stands in for the integration until something asks for a toolkit: in a shell where nothing
-# does, nothing more is parsed. __cudaswitch_load puts the integration in its place.
+# Stand-ins for the integration until something asks for a toolkit: a shell in which nothing does
+# parses nothing more. __cudaswitch_load replaces them with the integration.
 
-# Run what parses the integration: what the person has made of words by then must not get into it.
+# Run the command that parses the integration, which must not contain the user's aliases.
 __cudaswitch_unaliased() {
     \local _csw_code _csw_aliases _csw_all
     _csw_code=0 _csw_aliases='' _csw_all=''
@@ -24,7 +24,7 @@ __cudaswitch_look() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global -o no_force_float; fi
     case $- in *a*) __cudaswitch_unaliased __cudaswitch_look && \return ;; esac
     \local __csw
-    # What a shell is born with is no news to it.
+    # What a shell starts with is not news to it.
     \: "${_cudaswitch_told=${_CUDASWITCH_ON-}|${_CUDASWITCH_LIB-}}" "${_cudaswitch_line=}" \
         "${_cudaswitch_keepers=|}"
     __csw=${CONDA_PREFIX-}${VIRTUAL_ENV-}${CUDASWITCH_VERSION-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}
@@ -38,12 +38,12 @@ __cudaswitch_look() {
     __cudaswitch_load && __cudaswitch_look
 }
 
-# There is a version file where none was at the last look.
+# Called if there is a version file where none was at the last look.
 __cudaswitch_edited() { \return 0; }
 
-# Some have an alias for the command, which must not get into this, nor come before it. In bash there
-# is a way without a redirection, which takes its time, and in quotes, for `set -k` takes assignments
-# out of a command; in zsh an alias may stand for any word.
+# An alias for the command must not get into this, nor take precedence over it. In bash, there is a
+# way without a redirection, which is slow; it is quoted because `set -k` takes assignments out of a
+# command. In zsh, an alias may stand for any word.
 case ${ZSH_VERSION-} in
     '') \alias 'cudaswitch=' && \unalias cudaswitch ;;
     *) \unalias cudaswitch 2> /dev/null || : ;;
@@ -52,7 +52,7 @@ function cudaswitch {
     __cudaswitch_load && \cudaswitch "$@"
 }
 
-# Hooks ask for these.
+# Hooks call these.
 __cudaswitch_enter() {
     __cudaswitch_load && __cudaswitch_enter "$@"
 }
@@ -61,7 +61,7 @@ __cudaswitch_leave() {
     __cudaswitch_load && __cudaswitch_leave "$@"
 }
 
-# So does what conda and mamba call when they have finished: see hooks.sh.
+# So do the functions that conda and mamba call when they have finished: see hooks.sh.
 __cudaswitch_attend() {
     {
         if \typeset -f __conda_hashr; then
@@ -80,11 +80,11 @@ __cudaswitch_attend() {
 }
 __cudaswitch_attend
 
-# Before the first prompt: others' lines in the startup file may stand behind ours.
+# Before the first prompt: others' lines in the startup file may come after ours.
 __cudaswitch_first() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global -o no_force_float; fi
     case $- in *a*) __cudaswitch_unaliased __cudaswitch_first && \return ;; esac
-    # They may have built PATH anew as well, or have put a toolkit of their own before what is applied.
+    # They may also have rebuilt PATH, or put another toolkit before what is applied.
     case ${_CUDASWITCH_BIN:+${CUDA_HOME-}\|${PATH-}} in
         '' | "${_cudaswitch_fresh-}") ;;
         *)

@@ -1,8 +1,8 @@
 # shellcheck shell=dash
 # Lists of directories for core.sh.
 
-# __csw = the list $1 without the directories of the record $2, each taken out once, at its
-# first place, and only where more copies stand than before us.
+# __csw = the list $1 without the directories of the record $2, each removed once, at its first
+# place, and only if it is there more often than before us.
 __cudaswitch_without() {
     \local _csw_items _csw_item _csw_dir _csw_count _csw_seen
     __csw=:$1: _csw_items=${2:+$2:}
@@ -20,7 +20,7 @@ __cudaswitch_without() {
         case $_csw_seen in
             *":$_csw_dir:"*)
                 _csw_seen=${__csw#*":$_csw_dir:"}
-                # A last element that is empty is the colon of a folder that a script has taken out.
+                # An empty last element is the colon of a folder that a script has removed.
                 case $_csw_seen in :) _csw_seen='' ;; esac
                 __csw=${__csw%%":$_csw_dir:"*}:$_csw_seen
                 ;;
@@ -47,8 +47,8 @@ __cudaswitch_record() {
     done
 }
 
-# LD_LIBRARY_PATH is set and empty again. Behind an empty element of an array that zsh ties to it the
-# person's next folder would stand behind the working directory.
+# Set LD_LIBRARY_PATH to empty again. In an array that zsh ties to it, an empty element would put
+# the working directory before the next folder that the user adds.
 __cudaswitch_emptied() {
     LD_LIBRARY_PATH=''
     case ${ZSH_VERSION-} in

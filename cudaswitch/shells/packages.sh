@@ -1,8 +1,8 @@
 # shellcheck shell=dash disable=SC3013  # dash, busybox, bash and zsh have `-nt`
-# What an environment's packages are, and its pyvenv.cfg tells.
+# Whether an environment's packages have changed, and what its pyvenv.cfg says.
 
-# Have the packages of the environment $1 changed since the file $2 was written? A conda environment's
-# `lib` is long: it is read once, for conda-meta tells of another Python.
+# Have the packages of the environment $1 changed since the file $2 was written? A conda
+# environment's `lib` is long, so it is read once: conda-meta changes with a new Python.
 __cudaswitch_newer() {
     \local _csw_dir _csw_rest
     if [ "$1/conda-meta" -nt "$2" ]; then
@@ -26,15 +26,15 @@ __cudaswitch_newer() {
     return 1
 }
 
-# What the pyvenv.cfg $1 says: _csw_base = where the Python is from whose packages the virtualenv sees,
-# empty where it sees none; _csw_python = its version; _csw_extends = what a layer of uv's lies on.
+# Read the pyvenv.cfg $1: _csw_base = the prefix of the Python whose packages the virtualenv sees,
+# empty if it sees none; _csw_python = its version; _csw_extends = what a layer of uv's extends.
 __cudaswitch_config() {
     \local _csw_key _csw_line _csw_shared IFS
     _csw_base='' _csw_python='' _csw_extends='' _csw_shared='' IFS=' 	='
-    # Somebody's own `read` might never come to an end.
+    # A function `read` of the user's might never end.
     while command read -r _csw_key _csw_line || [ -n "$_csw_key" ]; do
         case $_csw_key in home | include* | version* | extends*) ;; *) continue ;; esac
-        # Windows' line ends too.
+        # Also strip Windows line endings.
         _csw_line=${_csw_line%"${_csw_line##*[![:space:]]}"}
         case $_csw_key in
             home) _csw_base=$_csw_line ;;
@@ -53,14 +53,14 @@ __cudaswitch_config() {
     case $_csw_python in *.*.*) _csw_python=${_csw_python%".${_csw_python#*.*.}"} ;; esac
 }
 
-# __csw = the environment that $1 counts as: of a layer of `uv run --with` what is below it, as
-# `sites.extended` has it.
+# __csw = the environment that $1 counts as: for a layer of `uv run --with`, the one below it, as in
+# `sites.extended`.
 __cudaswitch_extended() {
     \local _csw_base _csw_python _csw_extends _csw_layers
     __csw=$1 _csw_layers=''
     while [ -r "$__csw/pyvenv.cfg" ]; do
         __cudaswitch_config "$__csw/pyvenv.cfg"
-        # Of layers in a circle nobody would come out.
+        # Layers in a circle would never end.
         case $_csw_layers:$_csw_extends in
             ?????????:*) return 0 ;;
             *:/*) if ! [ -e "$_csw_extends/pyvenv.cfg" ] && ! [ -e "$_csw_extends/conda-meta" ]; then return 0; fi ;;
@@ -70,8 +70,8 @@ __cudaswitch_extended() {
     done
 }
 
-# __csw = the same of VIRTUAL_ENV, which is looked at once. A layer has no pin; a relative one would be
-# looked for in any directory.
+# __csw = the same for VIRTUAL_ENV, which is examined once. A layer has no pin; a relative path
+# would be looked for in any directory.
 __cudaswitch_virtualenv() {
     __csw=${VIRTUAL_ENV-}
     case $__csw:${_cudaswitch_layer-} in

@@ -1,9 +1,10 @@
 # shellcheck shell=dash disable=SC2154  # core.sh sets them
-# The short ways of core.sh: what is usual, a toolkit where nobody else has set anything, in and out.
+# The short ways of core.sh for the usual case, a toolkit where nobody else has set anything.
 
-# Undo what __cudaswitch_plainly did, where nobody has touched it and nobody asks for anything.
-# Where it is not so this fails with nothing done, and __cudaswitch_settle takes its time. $1 = C: a conda
-# environment is left, and since it was entered, which has looked at it, conda keeps nothing more.
+# Undo what __cudaswitch_plainly did, if nobody has touched it and nobody asks for anything.
+# Otherwise this fails with nothing done, and the slower __cudaswitch_settle takes over. $1 = C: a
+# conda environment is being left; entering it checked what conda keeps, and nothing was added
+# since.
 __cudaswitch_restore() {
     __csw=${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}${_CUDASWITCH_D-}
     __csw=$__csw${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-}${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_KEPT+x}\
@@ -37,9 +38,9 @@ ${_CUDASWITCH_UNEXPORTED-}
         _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_LIB _CUDASWITCH_LD
 }
 
-# Apply the want $2 of the toolkit $1 before $_csw_search and $_csw_ld, $_csw_ld_set being empty
-# when that is unset, where nobody has set what a toolkit sets, and nothing needs working out.
-# Where it is not so this fails with nothing done, and __cudaswitch_apply takes its time.
+# Apply the want $2 of the toolkit $1 in front of $_csw_search and $_csw_ld, $_csw_ld_set being
+# empty if that is unset, provided nobody has set what a toolkit sets, and nothing needs working
+# out. Otherwise this fails with nothing done, and the slower __cudaswitch_apply takes over.
 __cudaswitch_plainly() {
     case $2: in [!/]*) return 1 ;; "$1:" | "$1:env="*) ;; *) return 1 ;; esac
     case :$_csw_search:$_csw_ld in *":$1/"*) return 1 ;; esac
@@ -49,7 +50,7 @@ __cudaswitch_plainly() {
         *)
             \local __csw _csw_xla
             __csw='' _csw_xla=''
-            # What conda keeps, the environment, or a list that is not exported, may stand against it.
+            # What conda keeps, the environment, or a list that is not exported may rule this out.
             case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in ?*) __cudaswitch_kept ;; esac
             case $__csw:${CONDA_PREFIX-}${VIRTUAL_ENV-} in
                 ":${_csw_plain-}") ;;
@@ -69,7 +70,7 @@ __cudaswitch_plainly() {
     if [ -d "$1/extras/CUPTI/lib64" ]; then
         set -- "$1" "$2" :"$1/extras/CUPTI/lib64" :0"$1/extras/CUPTI/lib64"
     fi
-    # First: where it is read-only this ends here, with nothing set.
+    # First: if PATH is read-only, this ends here, with nothing set.
     PATH=$1/bin${_csw_search:+:$_csw_search}
     case ${_CUDASWITCH_LD-}:$_csw_ld_set${_csw_unset-} in
         unset:*) ;;
@@ -88,9 +89,9 @@ __cudaswitch_plainly() {
         CUDA_HOME=$1 CUDA_PATH=$1 CUDAToolkit_ROOT=$1 CUDACXX=$1/bin/nvcc
 }
 
-# Take the toolkit of an environment that was left off PATH, where nothing is applied, and conda has
-# brought it back at the head, or not, and no script has touched PATH since, nor anybody else what conda
-# brings back. Fails where it is not so.
+# Take the toolkit of an environment that was left off PATH, in the simple case: nothing is
+# applied, conda has brought the toolkit back at the very front or not at all, and nobody has
+# touched PATH since, or what else conda restores. Fails in any other case.
 __cudaswitch_ungone() {
     case ${_cudaswitch_undone_xla-}${_cudaswitch_undone_cc-} in
         ?*) if __cudaswitch_flags_kept; then return 1; fi ;;

@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2128,SC2154,SC2178  # PROMPT_COMMAND is an array or not; init.bash has what it shares
-# What becomes of PROMPT_COMMAND behind init.bash: most shells never need it, and do not parse it.
+# What happens to PROMPT_COMMAND after init.bash: most shells never need it, and do not parse it.
 
-# Somebody has come to our one word, and is to get the status from now on, which must not look like a
-# failure. Where that cannot be written there is none. Who has come before it alone may have a trap on
-# DEBUG that reckons with it: the next prompt asks.
+# Somebody has added to our one word, and needs the status from now on, which must not look like a
+# failure. If PROMPT_COMMAND is read-only, they do not get it. If they only come before ours, they
+# may have a trap on DEBUG that relies on it: the next prompt checks.
 __cudaswitch_guard() {
     \local _csw_at _csw_text _csw_ours
     if __cudaswitch_prompt_is r; then return 0; fi
@@ -18,9 +18,9 @@ __cudaswitch_guard() {
     _cudaswitch_alone=''
 }
 
-# Does the trap $1, or the function that it calls, take the last command of $_cudaswitch_others for the
-# mark of a prompt, as liquidprompt's does? That may not go then, and is to be the last: $_csw_text is
-# all of them with ours before it. Who returns at it has no use for that.
+# Does the trap $1, or the function that it calls, take the last command of $_cudaswitch_others for
+# the mark of a prompt, as liquidprompt's does? Then that command must stay, and stay last:
+# $_csw_text is all of them with ours before it. A trap that returns at it does not need that.
 __cudaswitch_marked() {
     \local _csw_last _csw_all _csw_mark
     _csw_last=${_cudaswitch_others%"${_cudaswitch_others##*[!;[:space:]]}"}
@@ -35,14 +35,14 @@ __cudaswitch_marked() {
     _csw_text=${_cudaswitch_others%"$_csw_last"*}$_csw_ours$'\n'$_csw_last
 }
 
-# Somebody has set it anew since, as a line of the startup file behind ours: they ask now what is active.
+# PROMPT_COMMAND may be overwritten by a later startup line, and now the user asks what is active.
 __cudaswitch_unprompted() {
     \local _csw_held IFS
     IFS=$' \n'
     # In a startup file no prompt has come yet, with `bash -ic` none comes, and a subshell has none.
     if [[ $- != *i* || -n ${BASH_EXECUTION_STRING-} || $BASH_SUBSHELL != 0 || " ${FUNCNAME[*]} " == *' source '* \
         || ${PROMPT_COMMAND[*]-} == *__cudaswitch_prompt* ]]; then return 0; fi
-    # Once a prompt has come, who puts aside what stood there (starship, bash-preexec) may run that.
+    # After the first prompt, a tool that saves the old value (starship, bash-preexec) may run it.
     case ${_cudaswitch_fresh-} in
         '')
             # shellcheck disable=SC2046  # names

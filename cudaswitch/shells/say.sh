@@ -1,11 +1,11 @@
 # shellcheck shell=sh disable=SC1091  # flags.sh is beside this text
-# Says what is active now, where it is another line than was said last, and prints that line:
+# Reports what is active now, if the line differs from the last one, and prints that line:
 # sh say.sh "=$_CUDASWITCH_ON" "=$_CUDASWITCH_LIB" "=LAST"
 . "${0%/*}/flags.sh"
 on=${1#=} last=${3#=} line='no toolkit'
 if [ -n "$on" ]; then
     home=${on%%:*}
-    # `cuda`, of /opt/cuda, tells nobody which.
+    # A name such as `cuda`, of /opt/cuda, does not tell which one it is.
     case ${home##*/} in *[0-9]*) home=${home##*/} ;; esac
     __cudaswitch_lacking "$on"
     case ${2#=}$on in

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154  # `shells.init` sets $_cudaswitch_scripts
-# The first TAB behind `cudaswitch` loads what completes it, where nothing else does.
+# The first TAB after `cudaswitch` loads its completion, unless there is one.
 __cudaswitch_tab() {
     if [[ -r $_cudaswitch_scripts/cudaswitch.bash ]]; then
         # shellcheck disable=SC1091  # it is in completions/

@@ -1,5 +1,5 @@
-# The first TAB behind `cudaswitch` loads what completes it, where nothing else does. Before
-# `compinit` has run nobody can be told: the first prompt asks once more.
+# The first TAB after `cudaswitch` loads its completion, unless there is one. Before `compinit` has
+# run, none can be registered: the first prompt tries again.
 __cudaswitch_tab() {
     if (( ${+_comps} )) && (( ! ${+_comps[cudaswitch]} )); then
         _cudaswitch() {
