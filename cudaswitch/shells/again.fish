@@ -1,10 +1,10 @@
-# A new shell finds no more in its ready file than it needs at once: the integration itself, in
+# A new shell's ready file has only what it needs at once: the integration itself, in
 # $_cudaswitch_rest, is parsed when something asks for a toolkit. By then it may be that of another
-# version, which is as good, or gone.
+# version, which is just as good, or gone.
 
 function __cudaswitch_load
     test -r $_cudaswitch_rest; and source $_cudaswitch_rest
-    # Its last line says that it was read to the end.
+    # The file's last line empties this, so it was read to the end.
     if test -n "$_cudaswitch_rest" -a -x $_cudaswitch_program
         and set -l text ($_cudaswitch_program init fish 2>/dev/null | string collect)
         set -g _cudaswitch_rest

@@ -1,7 +1,7 @@
 # Answers that need no Python, for `cudaswitch init`.
 # $_cudaswitch_root is the store; requests/NAME in it holds the ready answer to a request.
 
-# $__csw = the ready answer to the request $argv[1]; fails where Python must be asked.
+# $__csw = the ready answer to the request $argv[1]; fails if Python must be asked.
 function __cudaswitch_ready
     switch "$argv[1]"
         case '' '.*' '-*' '*/*'
@@ -17,8 +17,8 @@ function __cudaswitch_ready
     string match --quiet --regex '^(?<home>[^:]*)' -- $__csw; and __cudaswitch_there $home
 end
 
-# The same for what a shared store answers, which was kept: it holds as long as those stores offer the
-# same, and are the same.
+# The same for the kept answer of a shared store: valid as long as the shared stores and what they
+# offer are the same.
 function __cudaswitch_lent
     set -l file $_cudaswitch_root/lent/$argv[1]
     test -f $file; or return 1
@@ -43,16 +43,16 @@ function __cudaswitch_lent
     string match --quiet --regex '^(?<kept>[^:]*)' -- $__csw; and __cudaswitch_there $kept
 end
 
-# $__csw = the ready answer to the version file $argv[1]; fails where Python must be asked.
+# $__csw = the ready answer to the version file $argv[1]; fails if Python must be asked.
 function __cudaswitch_read
     test -O $argv[1] -a -r $argv[1]; or return 1
-    # In a folder of somebody else a link is theirs, whose file it may lead to.
+    # In somebody else's folder, a link is theirs, even if the file that it leads to is ours.
     test -L $argv[1]; and not test -O (string replace --regex '[^/]*$' . -- $argv[1]); and return 1
-    # What is longer Python refuses, and here a line takes its time.
+    # Python refuses longer files, which would be slow to read here.
     set -l text
     read --null --nchars 4097 text <$argv[1]
     test (string length -- "$text") -le 4096; or return 1
-    # What fish reads of a line ends there.
+    # fish reads a line only up to a zero byte.
     string match --quiet --regex '\x00' <$argv[1]; and return 1
     set -l cuda
     set -l cudnn
@@ -69,7 +69,7 @@ function __cudaswitch_read
             '^(?:(cuda|cudnn|libraries|gpus)(?:[ \t]*=[ \t]*|[ \t]+))?(\S+(?:, \S+)*)$' '$1:$2' -- $line \
             | string split --max 1 :); or return 1
         test -n "$part[1]"; or set part[1] cuda
-        # Ranges may have blanks behind their commas.
+        # Ranges may have blanks after their commas.
         test $part[1] = cuda; and set part[2] (string replace --all ', ' , -- $part[2])
         set -q $part[1][1]; and return 1
         set $part[1] $part[2]
@@ -82,28 +82,28 @@ function __cudaswitch_read
         set libraries lib=$libraries
     end
     if set -q gpus[1]
-        # Indices only, each once; the rest of what may be said is Python's to check.
+        # Only indices, each given once; anything else that is allowed is left to Python.
         string match --quiet --regex '^(-1|(0|[1-9]\d{0,3})(,(0|[1-9]\d{0,3}))*)$' -- $gpus; or return 1
         string match --quiet --regex '\b(\d+),(.*,)?\1\b' -- $gpus; and return 1
         set gpus gpus=$gpus
     end
     __cudaswitch_ready "$cuda"
     or __cudaswitch_auto "$cuda$libraries$gpus"; or return 1
-    # The settings may have said it already.
+    # The settings may have said so already.
     set -q libraries[1]; and string match --quiet '*:lib=*' -- $__csw; and return 1
     set -l --path want $__csw $libraries $gpus
     set -g __csw "$want"
     return 0
 end
 
-# $__csw = the ready answer to the request $argv[1] where that is `auto`; fails where Python must be
-# asked, as for an environment that needs nothing: it may have refused.
+# $__csw = the ready answer to the request $argv[1] if that is `auto`; fails if Python must be
+# asked, also about an environment that needs nothing: Python may have refused it.
 function __cudaswitch_auto
     test "$argv[1]" = auto; and __cudaswitch_active; and __cudaswitch_automatic $__csw
     and test -n "$__csw"
 end
 
-# The same of `use auto`, which Python answers where there is more to say than which toolkit.
+# The same for `use auto`, which Python answers if there is more to say than which toolkit.
 function __cudaswitch_sure
     set -g __csw_caution
     __cudaswitch_auto $argv; and test -z "$__csw_caution"
@@ -112,8 +112,8 @@ function __cudaswitch_sure
     return $code
 end
 
-# $__csw = the active environment; fails where there is none. Of two that one is, whose
-# programs come first on PATH.
+# $__csw = the active environment; fails if there is none. Of two, it is the one whose programs come
+# first on PATH.
 function __cudaswitch_active
     set -l envs $CONDA_PREFIX
     if test -n "$VIRTUAL_ENV"
@@ -133,9 +133,9 @@ function __cudaswitch_active
     return 1
 end
 
-# $__csw = the ready answer to what the frameworks of the environment $argv[1] need, empty
-# where they need nothing; fails where Python must be asked, because packages have changed. $__csw_caution,
-# where it is set = why that may not do.
+# $__csw = the ready answer to what the frameworks of the environment $argv[1] need, empty if they
+# need nothing; fails if Python must be asked, because packages have changed. $__csw_caution, if it
+# is set = why that may not do.
 function __cudaswitch_automatic
     set -l file $_cudaswitch_root/auto/(string replace --all / % -- $argv[1])
     test -f $file; or return 1

@@ -1,9 +1,9 @@
-# The short ways of core.fish where there is something besides: variables that were set before, the
-# PATH that a virtualenv keeps, an environment that brings its own CUDA or whose framework wants
-# XLA_FLAGS, a host compiler for nvcc. $_cudaswitch_besides is what the variables hold then.
+# The short ways of core.fish for less usual cases: variables that were set before, the PATH that a
+# virtualenv keeps, an environment that brings its own CUDA or whose framework needs XLA_FLAGS, a
+# host compiler for nvcc. $_cudaswitch_besides is what the variables hold then.
 
-# Do what __cudaswitch_plainly does, for the same variables of who calls it, there. Where that is not
-# so simple either this fails with nothing done, and __cudaswitch_apply takes its time.
+# Do what __cudaswitch_plainly does, with the same variables of the caller, in these cases. If even
+# this is not simple enough, fail with nothing done: the slower __cudaswitch_apply takes over.
 function __cudaswitch_besides --no-scope-shadowing
     string match --quiet --regex '^[^:]*(?::cc=[^:]*)?(?::env=|$)' -- $want; or return 1
     test -d $home/lib64 -a -x $home/bin/nvcc; or return 1
@@ -12,7 +12,7 @@ function __cudaswitch_besides --no-scope-shadowing
     set -l before
     for name in CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
         set -q $name; or continue
-        # Of others giving back is not so simple.
+        # Only global exported variables are simple to restore.
         set -qgx $name; or return 1
         set -a before $name
     end
@@ -22,7 +22,7 @@ function __cudaswitch_besides --no-scope-shadowing
         test -n "$__csw"; and test -x $__csw; and set cc $__csw
         set -e __csw
         set -q cc[1]; and set -q CUDAHOSTCXX NVCC_PREPEND_FLAGS
-        # What counts is how many there are none of.
+        # The status of `set -q` is the number of variables that are not set.
         test $status -eq 2 -o -z "$cc"; or return 1
     end
     set -e __csw_xla
@@ -74,8 +74,8 @@ function __cudaswitch_besides --no-scope-shadowing
     return 0
 end
 
-# Go by the short ways from what one of them has applied, or from nothing, to $want of the toolkit
-# $home. Fails where that is not all; what it has done by then is whole.
+# Get to $want of the toolkit $home by the short ways alone, from what one of them has applied or
+# from nothing. Fails if more is needed; what it has done by then is complete.
 function __cudaswitch_shortly --no-scope-shadowing
     set -l was_unset
     if test -n "$_CUDASWITCH_ON$_CUDASWITCH_BIN"
@@ -94,8 +94,7 @@ function __cudaswitch_shortly --no-scope-shadowing
     return 1
 end
 
-# Undo what either short way did, where nobody has touched it. Where it is not so this fails with
-# nothing done.
+# Undo what either short way did, if nobody has touched it. Otherwise this fails with nothing done.
 function __cudaswitch_retrace
     set -l was $_cudaswitch_plain $_cudaswitch_besides
     set -q was[1]; and not set -q _CUDASWITCH_KEPT; or return 1
@@ -137,7 +136,7 @@ $CUDAToolkit_ROOT:$CUDACXX|0$PATH[1]|" = ":$ld_was|$was[1]|$_CUDASWITCH_BIN|"; o
     if test $status -eq 4
         set -eg CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
     else
-        # What takes them out of what conda keeps may ask for the values before.
+        # Note the earlier values for __cudaswitch_forget, which may need them.
         set -g _cudaswitch_gave 1
         for name in CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX
             set -l was _CUDASWITCH_WAS_$name
@@ -157,7 +156,7 @@ $CUDAToolkit_ROOT:$CUDACXX|0$PATH[1]|" = ":$ld_was|$was[1]|$_CUDASWITCH_BIN|"; o
     return 0
 end
 
-# May conda keep flags with the words of what is applied, or was in what is left?
+# May conda keep flags with words of ours, now applied or applied in the environment that was left?
 function __cudaswitch_flags_kept
     set -l names
     test -n "$_CUDASWITCH_XLA$_cudaswitch_undone_xla"; and set -a names XLA_FLAGS

@@ -1,7 +1,7 @@
 # What the active environment brings, and whether that has changed.
 
-# Does the active environment bring its own CUDA? $__csw_left is one that is just being left. Who asks
-# more than once has $__csw_found, empty at first.
+# Does the active environment bring its own CUDA? $__csw_left is one that is just being left. A
+# caller that asks more than once has $__csw_found for the answer, empty at first.
 function __cudaswitch_bundled
     if set -q __csw_found[1]
         set -q __csw_found[2]; and set -g __csw_xla yes
@@ -24,15 +24,15 @@ function __cudaswitch_bundled
     test $found = yes
 end
 
-# $_cudaswitch_layer = VIRTUAL_ENV, and the environment that it counts as: of a layer of `uv run --with`
-# what is below it, as `sites.extended` has it. A layer has no pin; a relative one would be looked for in
-# any directory.
+# $_cudaswitch_layer = VIRTUAL_ENV, and the environment that it counts as: for a layer of `uv run
+# --with`, the one below it, as in `sites.extended`. A layer has no pin; a relative path would be
+# looked for in any directory.
 function __cudaswitch_virtualenv
     test "$VIRTUAL_ENV" = "$_cudaswitch_layer[1]"; and return
     set -g _cudaswitch_layer "$VIRTUAL_ENV" "$VIRTUAL_ENV"
     string match --quiet '/*' -- "$VIRTUAL_ENV"; and not test -f $VIRTUAL_ENV/etc/cudaswitch/pin; or return
     set -l env $VIRTUAL_ENV
-    # Of layers in a circle nobody would come out.
+    # Layers in a circle would never end.
     for layer in 1 2 3 4 5 6 7 8 9
         set -l below
         test -r $env/pyvenv.cfg
@@ -43,8 +43,8 @@ function __cudaswitch_virtualenv
     set _cudaswitch_layer[2] $env
 end
 
-# $stack = the environments that the active one was stacked on and that are on PATH, downwards, as
-# `environments.stacked_on` lists them.
+# $stack = the environments that the active one was stacked on and that are on PATH, downwards, like
+# the list of `environments.stacked_on`.
 function __cudaswitch_stack --no-scope-shadowing
     set stack
     set -l level $CONDA_SHLVL
@@ -63,8 +63,8 @@ $CONDA_STACKED_7$CONDA_STACKED_8$CONDA_STACKED_9"
     return 0
 end
 
-# Does the environment $argv bring its own CUDA, or one that it is stacked on, whose packages are in use?
-# Goes down as `bundled.reached` does: change both.
+# Does the environment $argv, or one that it is stacked on whose packages are in use, bring its own
+# CUDA? Goes down as `bundled.reached` does: change both.
 function __cudaswitch_brought
     set -l env $argv
     set -l stack
@@ -85,14 +85,14 @@ function __cudaswitch_brought
     end
 end
 
-# Does the environment $argv bring its own CUDA? Looks where `bundled` does: change both.
-# $__csw_xla is set where it has a framework that looks for libdevice outside.
+# Does the environment $argv bring its own CUDA? Looks where `bundled` does: change both. $__csw_xla
+# is set if it has a framework that looks for libdevice elsewhere.
 function __cudaswitch_brings
     set -l base
     set -l python
     if test -r $argv/pyvenv.cfg
         set -l shared
-        # A match that fails empties what it names.
+        # A match that fails empties the variables of its groups.
         set -l found
         while read --local line
             string match --quiet --regex '^\s*home\s*=\s*(?=\S)(?<found>.*?)(/bin)?/*\s*$' -- $line
@@ -103,17 +103,17 @@ function __cudaswitch_brings
                 '^\s*include-system-site-packages\s*=\s*true\s*$' -- $line
             and set shared yes
         end <$argv/pyvenv.cfg
-        # What stands in /bin has the root for its prefix.
+        # A Python in /bin has the root for its prefix.
         set -q base[1]; and test -z "$base"; and set base /
         set -q shared[1]; or set base
     end
     set -l sites $argv/lib/py*/site-packages
-    # A virtualenv's is a link to lib but on Fedora.
+    # In a virtualenv, lib64 is a link to lib, except on Fedora.
     test -L $argv/lib64; or set -a sites $argv/lib64/python*/site-packages
     for site in $sites
         if test -e $site/tensorflow; or test -e $site/jaxlib
             set -l found $site/nvidia/cu*/nvvm/libdevice
-            # In the environment itself TensorFlow looks since 2.19.
+            # TensorFlow has looked in the environment itself since 2.19.
             set -l old $site/tensorflow{,_gpu}-*
             test -e $site/jaxlib/cuda/nvvm/libdevice
             or string match --quiet --regex '/(cuda_nvcc|cu[0-9][^/]*)/nvvm/libdevice$' -- $found
@@ -136,12 +136,12 @@ function __cudaswitch_brings
         end
     end
     if test -n "$base"
-        # 3.13t is the Python without its lock.
+        # 3.13t is the free-threaded Python.
         set -a sites $base/{,local/}lib{,64}/python$python{,t}/site-packages \
             $base/lib/pypy$python/site-packages $base/lib/python3/dist-packages \
             $base/local/lib/python$python/dist-packages
     end
-    # What `--with` brings to a layer of uv's, as `sites.overlaid` has it.
+    # What `--with` adds to a layer of uv's, as in `sites.overlaid`.
     if test "$VIRTUAL_ENV|$argv" = "$_cudaswitch_layer[1]|$_cudaswitch_layer[2]" -a "=$VIRTUAL_ENV" != "=$argv"
         set -l own $VIRTUAL_ENV/lib/py*/site-packages
         set -a sites $own
@@ -164,7 +164,7 @@ function __cudaswitch_brings
 end
 
 # Have the packages of the environment $argv[1] changed since the file $argv[2] was written? A conda
-# environment's `lib` is long: it is read once, for conda-meta tells of another Python.
+# environment's `lib` is long, so it is read once: conda-meta changes with a new Python.
 function __cudaswitch_newer
     set -l known $_cudaswitch_sites
     set -g _cudaswitch_sites

@@ -1,10 +1,10 @@
-# `cudaswitch` in fish: what changes this shell, and what is the command's own to do.
+# `cudaswitch` in fish: does what changes this shell, and leaves the rest to the command.
 
-# This shell's own choice is the want $argv[1] from now on, none when it is empty.
+# Make the want $argv[1] this shell's own choice from now on; empty: no choice.
 function __cudaswitch_choose
-    # What has started this shell chose before.
+    # This replaces what was chosen by whatever started this shell.
     set -g _cudaswitch_gpus
-    # Where there was none, `off` gives nothing up that `use -` could mean.
+    # Without a choice, `off` gives up nothing that `use -` could return to.
     test -n "$_CUDASWITCH_U$argv[1]"; and set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
     set -gx _CUDASWITCH_U $argv[1]
     test -n "$argv[1]"; or set -e _CUDASWITCH_U
@@ -24,12 +24,12 @@ function __cudaswitch_choose
     return 0
 end
 
-# Is it a script of an environment that is left which asks?
+# Is the caller a deactivate script of the environment being left?
 function __cudaswitch_leaving
     string match --quiet '*/deactivate.d/*' -- (status stack-trace)
 end
 
-# Settle for the choice $argv[1] in such a script: conda is to export a PATH that it computed before.
+# Settle for the choice $argv[1] in such a script: conda will still export an earlier PATH.
 function __cudaswitch_meanwhile
     set -l gone $_CUDASWITCH_GONE
     if test -n "$_CUDASWITCH_ON$argv[1]"
@@ -40,9 +40,9 @@ function __cudaswitch_meanwhile
     test -n "$gone"; and set -gx _CUDASWITCH_GONE (string join : -- $_CUDASWITCH_GONE $gone)
 end
 
-# `use` of a toolkit without options in place of another comes first: there is nothing to work out
-# as long as nobody has touched what was applied, nor keeps a PATH with it. All in one function,
-# for a call takes longer than most commands.
+# The first case is `use` of a toolkit without options in place of another: nothing needs working
+# out as long as nobody has touched what was applied, or keeps a PATH with it. It is all in one
+# function, as a call takes longer than most commands.
 function cudaswitch
     if test "$argv[1]" = use; and not set -q argv[3]; and __cudaswitch_ready "$argv[2]"
         if test "$_OLD_VIRTUAL_PATH$_CUDASWITCH_GONE$_CUDASWITCH_OLD$_CUDASWITCH_KEPT\
@@ -59,7 +59,7 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
             set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
             set -gx _CUDASWITCH_U $__csw
             set -g _cudaswitch_line $__csw
-            # The next look has news then, and whether it is told is decided by the line.
+            # The next look has news then, and the line decides whether it is reported.
             set -g _cudaswitch_told
             test -n "$CUDASWITCH_QUIET"
             or string replace --regex '^(?:.*/(?:cuda-)?(?=[^/]*[0-9][^/]*$))?' 'cudaswitch: CUDA ' -- $__csw >&2
@@ -69,8 +69,8 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
         return 0
     end
     if contains -- --help $argv; or contains -- -h $argv; or not __cudaswitch_changes $argv
-        # That is what they tell of, and packages may be other ones than at the last look. What is
-        # wrong they say themselves.
+        # These commands report what the look finds, and packages may have changed since the last
+        # one. What is wrong they say themselves.
         contains -- "$argv[1]" current which doctor; and not __cudaswitch_leaving
         and __cudaswitch_look 2>/dev/null
         __cudaswitch_run $argv
@@ -97,7 +97,7 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
             else if __cudaswitch_sure "$argv[2..]"
                 set want $__csw
             else
-                # Within parentheses it would not follow where stderr is sent to.
+                # In a command substitution, this would not follow a redirection of stderr.
                 __cudaswitch_run want --for-use $argv[2..] | read --line want
                 set -l code $pipestatus[1]
                 test $code = 0; or return $code
@@ -110,10 +110,10 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
             end
             __cudaswitch_choose
         case '*'
-            # What failed has perhaps come halfway, and what was refused has been told.
+            # A command that failed may have done part of its work; a refusal was reported already.
             __cudaswitch_run $argv
             set -l code $status
-            # In a script of an environment that is left conda has yet to finish, and a look to come.
+            # In a deactivate script, conda has yet to finish, and a look will follow.
             if test -n "$CONDA_PREFIX"; and __cudaswitch_leaving
                 set -g _cudaswitch_seen
                 return $code
@@ -124,7 +124,7 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
             end
             __cudaswitch_reread _CUDASWITCH_C
             __cudaswitch_reread _CUDASWITCH_V
-            # Nobody has moved; CUDASWITCH_VERSION may mean another one now.
+            # The directory is the same; CUDASWITCH_VERSION may mean another toolkit now.
             set -g _cudaswitch_seen $_cudaswitch_seen[1..3]
             __cudaswitch_look
             return $code
@@ -143,20 +143,20 @@ function __cudaswitch_changes
     return 1
 end
 
-# Forget what the hook of an active environment asks for, which the variable $argv[1] has, where its
-# pin is another now: that hook runs again then.
+# Forget the want of an active environment, in the variable $argv[1], if its pin has changed, so
+# that the hook runs again.
 function __cudaswitch_reread
     set -q $argv[1]; or return 0
     set -l env (string replace --regex '.*:env=' '' -- $$argv[1])
     set -l text
     test -f $env/etc/cudaswitch/want; and read --null text <$env/etc/cudaswitch/want
-    # Each slash is a line break there, and one ends it.
+    # In that file, each slash is a line break, and a last line break ends it.
     set -l now (string join / -- (string split \n -- $text)[1..-2])
     test "$now:env=$env" = $$argv[1]; or set -e $argv[1]
     return 0
 end
 
-# What was stacked on the environment whose pin decides may have a pin now.
+# An environment stacked on the one whose pin decides may have a pin of its own now.
 function __cudaswitch_uncovered
     set -l was $_CUDASWITCH_C
     test -n "$was"; or return 0

@@ -1,13 +1,13 @@
-# What conda keeps of ours, and brings back.
+# Copies of our values that conda keeps and restores.
 
-# Take what we put there, the value $argv[2] of the variable $argv[1], the record $argv[2] of its
-# folders or the word $argv[2] of its flags, out of the copies that conda keeps: as in copies.sh.
-# $argv[3] = the value before us. Those that $__csw_theirs, as in _CUDASWITCH_KEPT, says to be the
-# person's stay.
+# Remove our value $argv[2] of the variable $argv[1], or the folders of the record $argv[2], or the
+# word $argv[2] of its flags, from the copies that conda keeps: as in copies.sh. $argv[3] = the
+# value before us. Copies that are the user's own according to $__csw_theirs, which is like
+# _CUDASWITCH_KEPT, stay.
 function __cudaswitch_copies
     set -l least
     string match --quiet --regex "^(?<least>[0-9]+):(?:.*:)?$argv[1](?::|\$)" -- "$__csw_theirs"
-    # It leaves them behind, and brings them back at the next environment.
+    # conda leaves copies behind, and restores them with the next environment.
     set -l level 3
     string match --quiet --regex '^(?:[3-9]|[1-9][0-9])$' -- "$CONDA_SHLVL"
     and set level (math $CONDA_SHLVL + 1)
@@ -28,7 +28,7 @@ function __cudaswitch_copies
                 test "$kept" = "$argv[2]"; or continue
         end
         set -l names $copy
-        # That of this level has been brought back already.
+        # conda has already restored the copy of this level.
         set -l now $$argv[1]
         test $level = "$CONDA_SHLVL" -a "=$now" = "=$kept"; and set -a names $argv[1]
         for name in $names
@@ -40,7 +40,7 @@ function __cudaswitch_copies
         end
     end
     test -n "$least"; and return
-    # Of what is still ours nobody has kept a copy to set another.
+    # While the variable is still ours, nobody has saved it in order to set another value.
     test "$$argv[1]" = "$argv[2]"; and return
     for name in (string match --ignore-case --regex "^(?:.*_|.*_OLD|OLD)?$argv[1](?:_.*)?\$" -- $__csw_names)
         set -g __csw $argv[3]
@@ -49,7 +49,7 @@ function __cudaswitch_copies
             set __csw $folders
             __cudaswitch_without "$argv[2]"
             test (count $__csw) -eq (count $folders); and continue
-            # What is no list to fish was one string.
+            # A variable that is no list to fish was one string.
             if not string match --quiet '*PATH' $name; and not set -q $name'[2]'
                 set folders $__csw
                 set __csw "$folders"
@@ -61,7 +61,7 @@ function __cudaswitch_copies
             continue
         end
         if test -z "$__csw" -a -n "$$name"
-            # A script that keeps only what is set takes it for a sign that it was.
+            # A script that saves only what is set takes an existing copy for a sign that it was.
             if set -q _CUDASWITCH_WAS_$argv[1]
                     or test $argv[1] = LD_LIBRARY_PATH -a "$_CUDASWITCH_LD" != unset
                 set $name ''
@@ -74,20 +74,20 @@ function __cudaswitch_copies
     end
 end
 
-# The variables that are named after one of ours: scripts of environments keep in them what they
-# replace, and bring it back (`OLD_LD_LIBRARY_PATH`). Those that name a version, or what a container
-# gets, are people's own, and `module` counts folders in lists of its own.
+# Print the variables named after one of ours: scripts of environments save in them what they
+# replace, and restore it (`OLD_LD_LIBRARY_PATH`). Names with a version, or of what a container
+# gets, are the user's own, and `module` counts folders in lists of its own.
 function __cudaswitch_snapshots
     set -l ours '(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDAToolkit_ROOT|CUDACXX|CUDA_VISIBLE_DEVICES)'
-    # A person may have flags of several kinds.
+    # Users may have flags of several kinds.
     set -l flags '(?=.*(?:OLD|BACKUP|ORIG|SAVE)).*(?:CUDAHOSTCXX|NVCC_PREPEND_FLAGS|XLA_FLAGS)(?:_.*)?'
     set -l paths '(?:.*_)?OLDPATH|(?:.*OLD|.*BACKUP|.*BAK|.*PREV.*|_*ORIG.*|_*SAVE.*)_PATH|(?:.*_)?PATH_(?:OLD|(?:CONDA_)?BACKUP|BAK|PREV|ORIG|SAVE).*'
     set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_|(?:^|_)CUDA_(?:HOME|PATH)_[vV]?[0-9]|^(?:SINGULARITY|APPTAINER)ENV_|^NVCC_PREPEND_FLAGS_BACKUP$|_modshare$|^__(?:MODULES|LMOD)_' \
         | string match --ignore-case --regex "^(?:.*_$ours|(?:.*_)?$ours"'_.*|'"$flags|$paths)\$"
 end
 
-# Does conda keep anything aside of the variables that a toolkit, or the want $argv, sets? Where GPUs are
-# among them it may.
+# Does conda keep copies of the variables that a toolkit, or the want $argv, sets? With GPUs, it
+# may.
 function __cudaswitch_kept
     test -n "$CONDA_SHLVL"; or return 1
     string match --quiet '*:gpus=*' -- "$_CUDASWITCH_ON$_cudaswitch_undone$argv"; and return 0
@@ -123,8 +123,8 @@ $__CONDA_SHLVL_9_CUDAToolkit_ROOT$__CONDA_SHLVL_9_LD_LIBRARY_PATH"
     return 1
 end
 
-# _CUDASWITCH_KEPT for the toolkit $argv[1] and the GPUs of the want $argv[2], where conda keeps them
-# aside for the environments that are active.
+# Set _CUDASWITCH_KEPT, if conda keeps the toolkit $argv[1] or the GPUs of the want $argv[2] for the
+# active environments.
 function __cudaswitch_theirs
     string match --quiet --regex '^[1-9][0-9]?$' -- "$CONDA_SHLVL"; or return
     set -l gpus (string replace --filter --regex '.*:gpus=([^:]*).*' '$1' -- $argv[2])
@@ -144,8 +144,8 @@ function __cudaswitch_theirs
     set -q names[1]; and set -gx _CUDASWITCH_KEPT (string join : -- "$CONDA_SHLVL" $names)
 end
 
-# Has conda brought back the value of the variable $argv[1], which it kept before we set the same?
-# It leaves its copies behind.
+# Has conda restored the value of the variable $argv[1], which it kept before we set the same? It
+# leaves its copies behind.
 function __cudaswitch_regained
     set -l level
     string match --quiet --regex "^(?<level>[0-9]+):(?:.*:)?$argv[1](?::|\$)" -- "$__csw_theirs"
@@ -154,14 +154,14 @@ function __cudaswitch_regained
     set -l kept __CONDA_SHLVL_"$CONDA_SHLVL"_$argv[1]
     test -n "$$kept" -a -n "$$argv[1]"; or return
     test "$$kept" = "$$argv[1]"; and return
-    # Behind that come the scripts of the environment that is active again, which may add to the list.
-    # Where ours stands beside what conda keeps, or all is as we left it, nothing has been brought back.
+    # Then scripts of the environment that is active again may add to the list. If our folder is
+    # there beside what conda keeps, or the list is as we left it, nothing has been restored.
     test $argv[1] = LD_LIBRARY_PATH -a "=$LD_LIBRARY_PATH" != "=$_cudaswitch_ld"; or return
     set -l rest (string replace -- ":$$kept:" : ":$LD_LIBRARY_PATH:"); or return
     not contains -- (string replace --regex '^[0-9]+([^:]*).*' '$1' -- "$_CUDASWITCH_LIB") (string split : -- $rest)
 end
 
-# Does a script of the environment keep a PATH? These are the names that are met, as in copies.sh.
+# Does a script of the environment keep a PATH? The names met in practice, as in copies.sh.
 function __cudaswitch_path_kept
     test -n "$OLD_PATH$_OLD_PATH$PATH_OLD$BACKUP_PATH$PATH_BACKUP$ORIG_PATH$_ORIG_PATH$PATH_ORIG\
 $ORIGINAL_PATH$PATH_ORIGINAL$SAVED_PATH$_SAVED_PATH$PATH_SAVED$SAVE_PATH$PATH_SAVE$old_path\

@@ -1,10 +1,11 @@
-# The change and its exact undo for fish. The state is that of core.sh, word for word, so that shells
-# of both kinds can be nested. Functions answer in $__csw: a command substitution costs more than all.
+# The change and its exact undo for fish. The state is that of core.sh, word for word, so that
+# shells of both kinds can be nested. Functions answer in $__csw: a command substitution costs too
+# much.
 
-# $argv[1] = set or give: the variables that the applied want $argv[2] has. $argv[1] = forget:
-# what conda keeps of those that the want had, whose values before are in _cudaswitch_was_NAME.
-# $argv[1] = note: remember what was before the want, for $argv[1] = back, where somebody has brought
-# back what it had set; with $argv[3] what is unset now was so then.
+# $argv[1] = set or give: set the variables of the want $argv[2], or give them back. $argv[1] =
+# forget: remove them from what conda keeps; their values before are in _cudaswitch_was_NAME.
+# $argv[1] = note: remember the values before the want; with $argv[3], what is unset now was unset
+# then. $argv[1] = back: restore these, where somebody has brought back what the want had set.
 function __cudaswitch_scalars
     set -l home (string split --fields 1 : -- $argv[2])
     set -l names CUDA_HOME CUDA_PATH CUDAToolkit_ROOT
@@ -68,9 +69,9 @@ function __cudaswitch_scalars
     end
 end
 
-# The variable $argv[1] has the value $argv[2] again, and is exported as it is now. Where it is a
-# universal one of the person's that has it, it shows by itself, and must not be hidden. Where a
-# universal one is known to be under ours this is not called: it may have another value by now.
+# Give the variable $argv[1] the value $argv[2] again, exported or not as it is now. If a universal
+# variable of the user's has that value, it shows by itself, and must not be hidden. Not called if
+# ours is known to hide a universal one, which may have another value by now.
 function __cudaswitch_back
     set -l way -gx
     set -qg $argv[1]; and not set -qgx $argv[1]; and set way -gu
@@ -79,7 +80,7 @@ function __cudaswitch_back
     return 0
 end
 
-# $__csw = what the strongest asks for.
+# $__csw = what the strongest owner asks for.
 function __cudaswitch_strongest
     set -l wants $_CUDASWITCH_U $_CUDASWITCH_X
     if test -n "$_CUDASWITCH_C" -a -n "$_CUDASWITCH_V"
@@ -94,9 +95,8 @@ function __cudaswitch_strongest
     set __csw
 end
 
-# Undo what is applied and apply what the strongest asks for, $argv[1] where that is known. What
-# is usual, a toolkit that stands in front and variables that nobody else has set, takes the short
-# ways.
+# Undo what is applied and apply what the strongest owner asks for ($argv[1], if that is known). The
+# usual case, a toolkit in front and variables that nobody else has set, takes the short ways.
 function __cudaswitch_settle
     set -l want $argv[1]
     set -l home
@@ -110,7 +110,7 @@ function __cudaswitch_settle
     set -l --path path $PATH
     set -l --path ld $LD_LIBRARY_PATH
     set -l ld_set
-    # One that is universal shows again when ours goes.
+    # A universal one shows again once ours is gone.
     set -q LD_LIBRARY_PATH; and set ld_set set
     and not set -qg LD_LIBRARY_PATH; and set ld_set under
     test -n "$ld"; or __cudaswitch_bare
@@ -125,9 +125,9 @@ function __cudaswitch_settle
     return 0
 end
 
-# The same for $want and its $home, whatever there is already.
+# The same for $want and its $home, whatever is applied or set already.
 function __cudaswitch_settled --no-scope-shadowing
-    # What was tried before may have erased it, and others are to see it.
+    # An earlier attempt may have erased it, and the functions called must see it.
     set -g __csw
     set -l --path old $_OLD_VIRTUAL_PATH
     set -l old_was "$old"
@@ -155,12 +155,12 @@ function __cudaswitch_settled --no-scope-shadowing
         and not string match --quiet "*:gpus=$CUDA_VISIBLE_DEVICES:*" -- $_CUDASWITCH_ON:
         and begin
             set cxx /
-            # Those that the integration found when this shell was started stay, for the same want.
+            # The GPUs that this shell was started with stay, as long as the want is the same.
             test -n "$_cudaswitch_gpus" -a "=$_cudaswitch_gpus" = "=$CUDA_VISIBLE_DEVICES"
             and contains -- $_CUDASWITCH_ON $want $want:nvcc; and set -g __csw_spared
         end
         test -z "$_CUDASWITCH_CC$_CUDASWITCH_XLA"; or __cudaswitch_flags_same; or set cxx /
-        # Where nothing is applied any more it is about a PATH alone.
+        # If nothing is applied any more, only a PATH can have been kept.
         test -n "$CONDA_PREFIX$VIRTUAL_ENV"
         and begin
             test -n "$_CUDASWITCH_ON" \
@@ -207,10 +207,10 @@ function __cudaswitch_settled --no-scope-shadowing
     end
 end
 
-# $path, $old, $ld and $ld_set without what is applied.
+# Take what is applied out of $path, $old, $ld and $ld_set.
 function __cudaswitch_undo --no-scope-shadowing
     set -l bin $_CUDASWITCH_BIN
-    # A virtualenv that was left has brought back the PATH that it kept.
+    # A virtualenv that was left has restored the PATH that it kept.
     if test -z "$old$VIRTUAL_ENV" -a -n "$_CUDASWITCH_OLD"
         set bin $_CUDASWITCH_OLD
     end
@@ -256,8 +256,8 @@ function __cudaswitch_undo --no-scope-shadowing
     end
 end
 
-# Put the toolkit $home of $want into $path, $old and $ld, and set the variables that say so.
-# As long as nobody touches them, what was there before is known, and need not be worked out.
+# Put the toolkit $home of $want into $path, $old and $ld, and set the variables that record this.
+# As long as nobody touches them, the earlier values are known and need not be worked out.
 function __cudaswitch_apply --no-scope-shadowing
     set -l bin $home/bin
     set -l lib
@@ -287,7 +287,7 @@ function __cudaswitch_apply --no-scope-shadowing
         set -gx _CUDASWITCH_OLD $__csw
         set -p old $bin
     end
-    # What the person has put into it meanwhile may go again.
+    # Folders that the user added in the meantime may be removed again.
     test "$was_unset" = unset; and set -gx _CUDASWITCH_LD unset
     if set -q lib[1]
         if contains -- $lib[1] $ld; or contains -- $lib[-1] $ld
@@ -320,7 +320,7 @@ function __cudaswitch_apply --no-scope-shadowing
         set -gx CUDA_PATH $home
         set -gx CUDAToolkit_ROOT $home
         set -gx CUDACXX $bin/nvcc
-        # Not so where LD_LIBRARY_PATH is not ours.
+        # Not if LD_LIBRARY_PATH was left alone.
         set -q lib[1]; and set -g _cudaswitch_plain $home:$home:$home:$bin/nvcc
     else
         __cudaswitch_scalars set $want
@@ -329,8 +329,8 @@ function __cudaswitch_apply --no-scope-shadowing
     return 0
 end
 
-# Does LD_LIBRARY_PATH stay as it is, because the want $argv asks for that, or because the active
-# environment brings its own CUDA? Looks into the environment in either case, for $__csw_xla.
+# Is LD_LIBRARY_PATH to stay as it is, because the want $argv says so, or because the active
+# environment brings its own CUDA? Examines the environment in either case, to set $__csw_xla.
 function __cudaswitch_left_alone
     switch $argv:
         case '*:lib=never:*'

@@ -1,14 +1,14 @@
-# What was set and not exported before us: _CUDASWITCH_UNEXPORTED names it, with blanks between.
+# Variables set but not exported before us: _CUDASWITCH_UNEXPORTED lists them, blanks between.
 
-# Note the variable $argv, which is about to be exported, where it is set and is not; fails where
-# it is.
+# Record the variable $argv, which is about to be exported, if it is set but not exported; fails
+# otherwise.
 function __cudaswitch_note
     set -q $argv; and not set -qx $argv; or return 1
     set -gx _CUDASWITCH_UNEXPORTED (string trim -- "$_CUDASWITCH_UNEXPORTED $argv")
 end
 
-# Let those of the variables $argv that were noted not be exported, but for an LD_LIBRARY_PATH that
-# is known to have been changed since: who does that exports it.
+# Unexport those of the variables $argv that were recorded, but not an LD_LIBRARY_PATH that is known
+# to have been changed since: whoever changes it exports it.
 function __cudaswitch_unexport
     for name in (string split ' ' -- $_CUDASWITCH_UNEXPORTED)
         test $name = LD_LIBRARY_PATH; and set -q _cudaswitch_ld

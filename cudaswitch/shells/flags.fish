@@ -1,14 +1,14 @@
-# What takes turns with others: the host compiler, and the flags of nvcc and XLA.
+# Variables that are shared with others: the host compiler, and the flags of nvcc and XLA.
 
-# $__csw = the compiler that is to be named for nvcc, of the want $argv; it need not be there, and
-# is empty where somebody else has named one. Decides as `activation.host_compiler`: change both.
+# $__csw = the compiler to name to nvcc for the want $argv; it need not exist, and is empty if
+# somebody else has named one. Decides as `activation.host_compiler` does: change both.
 function __cudaswitch_host
     set -g __csw (string replace --regex '.*:cc=([^:]*).*' '$1' -- $argv)
     set -l conda $CONDA_PREFIX
     test "$conda" = "$__csw_left"; and set conda
     set -l cxx $CXX
     contains -- "$cxx" g++ c++; and set cxx
-    # conda-forge's have names of their own, without a folder since the end of 2025.
+    # conda-forge's compilers have names of their own, without a folder since the end of 2025.
     if test -n "$cxx" -a -n "$CONDA_PREFIX"; and not string match --quiet '*/*' -- $cxx
         test -x $CONDA_PREFIX/bin/$cxx; and set cxx $CONDA_PREFIX/bin/$cxx
     end
@@ -21,7 +21,7 @@ function __cudaswitch_host
     else if test -n "$conda"; and test -x $conda/bin/gcc
         set __csw ''
     end
-    # nvcc cuts its flags at blanks and knows no quotes.
+    # nvcc splits its flags at blanks and knows no quotes.
     if test -n "$CUDAHOSTCXX$NVCC_CCBIN"; or string match --quiet --regex '[ \t]' -- $__csw
         or string match --quiet --regex -- '-ccbin|--compiler-bindir' \
             "$NVCC_PREPEND_FLAGS" "$NVCC_APPEND_FLAGS"
@@ -29,8 +29,7 @@ function __cudaswitch_host
     end
 end
 
-# Put words among the flags: what the want $argv[1] has for nvcc, and for XLA what the toolkit
-# $argv[2] has.
+# Add words to the flags: for nvcc that of the want $argv[1], for XLA that of the toolkit $argv[2].
 function __cudaswitch_flags_set
     if string match --quiet '*:cc=*' -- $argv[1]
         __cudaswitch_host $argv[1]
@@ -43,7 +42,7 @@ function __cudaswitch_flags_set
             set -gx NVCC_PREPEND_FLAGS "-ccbin=$__csw$rest"
         end
     end
-    # The name of a file of flags stays as it is. XLA takes a value in quotes for one word.
+    # A name of a file of flags stays as it is. XLA takes a value in quotes for one word.
     if set -q __csw_xla; and test -e $argv[2]/nvvm/libdevice
         and string match --quiet --regex '^([- \t]|$)' -- "$XLA_FLAGS"
         and not string match --quiet '*xla_gpu_cuda_data_dir*' -- "$XLA_FLAGS"
@@ -58,7 +57,7 @@ function __cudaswitch_flags_set
     end
 end
 
-# Take our words out again, and give the host compiler back.
+# Remove our words, and give the host compiler back.
 function __cudaswitch_flags_give
     set -g _cudaswitch_was_CUDAHOSTCXX "$_CUDASWITCH_WAS_CUDAHOSTCXX"
     test -n "$CONDA_SHLVL$__csw_names"
@@ -72,7 +71,7 @@ function __cudaswitch_flags_give
                 set -eg CUDAHOSTCXX
             end
         end
-        # What conda's nvcc keeps aside would bring ours back when it is left.
+        # The copy that conda's nvcc keeps would bring our word back when that environment is left.
         __cudaswitch_wordless NVCC_PREPEND_FLAGS_BACKUP $_CUDASWITCH_CC
         __cudaswitch_wordless NVCC_PREPEND_FLAGS $_CUDASWITCH_CC
     end
@@ -82,7 +81,7 @@ function __cudaswitch_flags_give
     end
 end
 
-# Do the flags hold what we have put there, and nothing else since? What replaces them may keep them.
+# Are the flags exactly as we have set them? A script that has replaced them may have kept ours.
 function __cudaswitch_flags_same
     set -l nvcc $_CUDASWITCH_CC $_CUDASWITCH_WAS_NVCC_PREPEND_FLAGS
     set -l xla $_CUDASWITCH_WAS_XLA_FLAGS $_CUDASWITCH_XLA
@@ -104,8 +103,8 @@ function __cudaswitch_flags_forget
     return 0
 end
 
-# Take the word $argv[2] out of the flags in $argv[1], once, with the blank that came with it. The
-# variable, a copy of one too, goes where it is empty then and was unset before us.
+# Remove the word $argv[2] once from the flags in $argv[1], with the blank that came with it. The
+# variable, or backup of one, is erased if it is empty then and was unset before us.
 function __cudaswitch_wordless
     set -q $argv[1]; or return 0
     set -l word (string escape --style=regex -- $argv[2])
@@ -116,12 +115,12 @@ function __cudaswitch_wordless
     end
     set -l before
     set -l behind
-    # A command substitution would cut flags at their line breaks.
+    # A command substitution would split flags at their line breaks.
     for pattern in "(?<before>)$word(?: |\z)(?<behind>.*)" "(?<before>.*) $word(?<behind>)" \
             "(?<before>.*?) $word(?<behind> .*)"
         if string match --quiet --regex -- "(?s)\A$pattern\z" "$$argv[1]"
             __cudaswitch_back $argv[1] "$before$behind"
-            # Who has changed what was not exported exports it.
+            # A variable that was not exported stays exported if somebody has changed it.
             test "$$argv[1]" = "$$was"; and __cudaswitch_unexport $argv[1]
             return 0
         end

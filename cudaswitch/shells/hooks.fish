@@ -1,12 +1,12 @@
 # The two halves of an environment's hook, and what conda calls when it has finished.
 
-# The hook of an environment that is entered: owner C or V, its folder, toolkit, options,
-# whether the request is `auto`, and what in the environment is older than the pin as long as there is
-# nothing new in it that might bring CUDA, and what it has brought before.
+# The hook of an environment that is entered: owner (C or V), folder, toolkit, options, `auto` if
+# that was requested, two paths in it that stay older than the pin until something is added that
+# might bring CUDA, and what it brought when it was pinned.
 function __cudaswitch_enter
-    # What is active at the next prompt may be what was at the last, and this one left untold.
+    # The last prompt's environment may be back at the next prompt, and this one left unnoticed.
     test $argv[1] = V; and set -g _cudaswitch_seen
-    # What is put before ours between this and that prompt stays there.
+    # What is put before ours between now and that prompt stays there.
     set -q _cudaswitch_seen; and set -g _cudaswitch_entered "$CONDA_PREFIX $VIRTUAL_ENV"
     set -l plain
     set -l was_unset
@@ -32,7 +32,7 @@ function __cudaswitch_enter
     test -z "$argv[4]"; or string match --quiet --regex '^cc=[^:]*$' -- $argv[4]; or set asked options
     set asked "$asked$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D"
     set asked "$asked$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE$CUDASWITCH_VERSION"
-    # What is to be taken out of what conda keeps.
+    # Words of ours must be removed from what conda keeps.
     test -n "$_cudaswitch_undone_cc$_cudaswitch_undone_xla"; and __cudaswitch_flags_kept
     and set asked flags
     if test -z "$asked" -a "$argv[3]" != system
@@ -57,13 +57,13 @@ function __cudaswitch_enter
     __cudaswitch_entered $argv
 end
 
-# Is the toolkit $argv[1] there? One that is laid over another is of no use without that one.
+# Is the toolkit $argv[1] there? One that is based on another is of no use without it.
 function __cudaswitch_there
     test -d $argv[1]/.; or return 1
     not test -L $argv[1]/.base; or test -d $argv[1]/.base/.
 end
 
-# The same, whatever there is already.
+# The same, whatever is applied or set already.
 function __cudaswitch_entered
     test $argv[1] = V -a -n "$_cudaswitch_undone"; and __cudaswitch_finished
     set -l baked $argv[3]
@@ -81,7 +81,7 @@ function __cudaswitch_entered
     set -l home
     string match --quiet --regex '^(?<home>[^:]*)' -- "$want"
     if test "$home" != system; and not __cudaswitch_there "$home"
-        # Somebody else may have pinned it, and this person's store have what answers it.
+        # Somebody else may have pinned it, and this user's store may have another for that pin.
         if not test -x "$_cudaswitch_program"
                 or not set want ($_cudaswitch_program want --file $argv[2]/etc/cudaswitch/pin 2>/dev/null)
                 or not string match --quiet --regex '^(/|system$)' -- "$want"
@@ -101,12 +101,12 @@ function __cudaswitch_entered
         end
     end
     set -gx _CUDASWITCH_$argv[1] $want:env=$argv[2]
-    # The prompt looks at it, and in a script none comes.
+    # The prompt would look at CUDASWITCH_VERSION, but in a script none comes.
     functions --query __cudaswitch_ready; and __cudaswitch_said
     __cudaswitch_settle
 end
 
-# Take up what CUDASWITCH_VERSION asks for, where there is a ready answer.
+# Take up what CUDASWITCH_VERSION asks for, if there is a ready answer.
 function __cudaswitch_said
     if test -z "$CUDASWITCH_VERSION"
         set -e _CUDASWITCH_X
@@ -118,10 +118,10 @@ function __cudaswitch_said
     end
 end
 
-# Take what was applied in the environment that was left out of what conda keeps.
+# Remove what was applied in the environment that was left from what conda keeps.
 function __cudaswitch_forget
     set -g __csw_theirs $_cudaswitch_undone_kept
-    # Scripts of this one may have kept what conda has brought back before them.
+    # Scripts of this environment may have saved what conda restored before them.
     set -g __csw_names (__cudaswitch_snapshots)
     __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib"
     __cudaswitch_scalars forget $_cudaswitch_undone
@@ -129,7 +129,7 @@ function __cudaswitch_forget
     set -g _cudaswitch_undone
 end
 
-# conda has finished: what it keeps is from before the hook of the environment that was left.
+# conda has finished: what it keeps dates from before the hook of the environment that was left.
 function __cudaswitch_finished
     if __cudaswitch_flags_kept; or __cudaswitch_kept
         __cudaswitch_forget
@@ -138,8 +138,8 @@ function __cudaswitch_finished
     end
 end
 
-# The hook of an environment that is left: owner C or V, its folder. A is no owner, but whatever a
-# script of it changes.
+# The hook of an environment that is left: owner (C or V), folder. A is no owner, but stands for
+# whatever one of its scripts changes.
 function __cudaswitch_leave
     set -l owner _CUDASWITCH_$argv[1]
     set -l before $_CUDASWITCH_BIN
@@ -153,21 +153,21 @@ function __cudaswitch_leave
     else if test -n "$_cudaswitch_undone"
         __cudaswitch_finished
     end
-    # Where the environment below was active at the last prompt, nothing else tells the next one.
+    # If the environment below was active at the last prompt, nothing else tells the next one.
     set -g _cudaswitch_seen
     set -e $owner
-    # In a script no prompt has seen it go.
+    # In a script, no prompt has noticed that CUDASWITCH_VERSION is gone.
     set -q _CUDASWITCH_X; and test -z "$CUDASWITCH_VERSION"
     and functions --query __cudaswitch_ready; and set -e _CUDASWITCH_X
     set -g __csw_left $argv[2]
     __cudaswitch_restore; or __cudaswitch_settle
     set -e __csw_left
-    # What counts no levels computes no PATH ahead.
+    # What counts no levels does not compute PATH ahead.
     test $argv[1] != V -a -n "$CONDA_SHLVL" -a "=$CONDA_SHLVL" != =0; or return 0
     contains -- "$CONDA_SHLVL:$CONDA_STACKED_2" 1: 2:; or __cudaswitch_below
-    # On a switch between environments and on reactivation conda goes on to export a PATH
-    # that it computed before this hook ran: remember what that brings back, and what is
-    # applied now, which it takes away.
+    # On a switch between environments and on reactivation, conda goes on to export a PATH that it
+    # computed before this hook ran: remember what that brings back, and what is applied now, which
+    # it removes.
     set -l dir
     if test -z "$_CUDASWITCH_BIN"
         and string match --quiet --regex '^[0-9]+(?<dir>/[^:]*)$' -- "$before"
@@ -179,8 +179,8 @@ function __cudaswitch_leave
         set -gx _CUDASWITCH_GONE $__csw
         set -e __csw
     end
-    # It may be a variable of the environment, and go with it, or be another from before. After a
-    # prompt it is the prompt's to see.
+    # CUDASWITCH_VERSION may be a variable of the environment, and go with it, or get an earlier
+    # value back. Once a prompt has come, that is the prompt's to notice.
     if set -q _CUDASWITCH_X; and functions --query __cudaswitch_ready
         function __cudaswitch_unsaid --on-variable CUDASWITCH_VERSION
             functions --erase __cudaswitch_unsaid
@@ -189,31 +189,32 @@ function __cudaswitch_leave
             __cudaswitch_settle
         end
     end
-    # PATH comes first of what conda exports then, the level after the environment's name.
+    # Of what conda then exports, PATH comes first, and CONDA_SHLVL after the environment's name.
     function __cudaswitch_repair --on-variable PATH --on-variable CONDA_SHLVL
         if test "$argv[3]" = CONDA_SHLVL
             functions --erase __cudaswitch_repair
-            # mamba has made its copies by now, and takes them away when it brings them back. conda, where
-            # both are loaded, is still to make its own.
+            # mamba has made its copies by now, and deletes them when it restores them. conda, if
+            # both are loaded, has yet to make its own.
             set -l undone $_cudaswitch_undone
             if set -q MAMBA_SHLVL; and test -n "$undone"
                 __cudaswitch_finished
                 set -g _cudaswitch_undone $undone
             end
-            # What was taken up from below may have been seen on PATH as what conda has taken off.
+            # One from below may have been on PATH only because conda had not removed it yet.
             set -l env
             string match --quiet --regex ':env=(?<env>.*)' -- "$_CUDASWITCH_C"
             and not contains -- $env/bin $PATH; and set -e _CUDASWITCH_C
             if test -z "$_CUDASWITCH_ON$_CUDASWITCH_C$_CUDASWITCH_V"; and __cudaswitch_unreturned
                 set -e _CUDASWITCH_GONE
             else
-                # The variables conda brings back after that: what of theirs is the person's stays known.
+                # conda restores the variables later: which of its copies are the user's must stay
+                # known.
                 set -l kept $_CUDASWITCH_KEPT
                 __cudaswitch_settle
                 test -n "$kept" -a -n "$_CUDASWITCH_ON"; and set -gx _CUDASWITCH_KEPT $kept
             end
         else if test -n "$_CUDASWITCH_GONE"
-            # It may have been a script of the environment that set PATH, and conda is still to come.
+            # A script of the environment may have set PATH, and conda is still to come.
             set -l gone $_CUDASWITCH_GONE
             if test -z "$_CUDASWITCH_ON$_OLD_VIRTUAL_PATH" -a "0$PATH[1]" = $gone
                 and set -q PATH[2]; and not __cudaswitch_path_kept
@@ -228,21 +229,21 @@ function __cudaswitch_leave
     return 0
 end
 
-# Has a PATH that conda computed before brought nothing back that is to go? Usually it has not.
+# Has a PATH that conda computed before brought back nothing that must go? That is the usual case.
 function __cudaswitch_unreturned
     set -l dir
     string match --quiet --regex '^0(?<dir>/[^:]*)$' -- "$_CUDASWITCH_GONE"; and not contains -- $dir $PATH
 end
 
-# Of the environments that the active one stands on the next that has a pin is taken up, as it was
-# entered: where one was left, conda itself runs the hook of the next one only, which may have none.
+# Of the environments below the active one, take up the next one with a pin, as if it were entered:
+# when an environment is left, conda itself runs only the hook of the next one, which may have none.
 function __cudaswitch_below
     set -l prefix $CONDA_PREFIX
     set -l stack
     __cudaswitch_stack
     for env in $stack
         test -f $env/etc/conda/activate.d/~~cudaswitch.fish; or continue
-        # What the one that was left had is for when conda has finished.
+        # The record of the environment that was left is for when conda has finished.
         set -l undone $_cudaswitch_undone
         set -g _cudaswitch_undone
         set CONDA_PREFIX $env

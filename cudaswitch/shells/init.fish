@@ -1,9 +1,9 @@
-# What `cudaswitch init` adds to core.fish, beside command.fish: the look-round that the prompt asks
-# for when environment or directory changed.
+# What `cudaswitch init` adds to core.fish, beside command.fish: the look that the prompt takes when
+# the environment or directory has changed.
 # $_cudaswitch_program is the command itself, which need not be on an environment's PATH.
 
-# Run the command. After a move, or where it was installed anew elsewhere, that is the one on PATH,
-# which writes the ready files anew.
+# Run the command. If it has been moved, or reinstalled elsewhere, run the one on PATH, which
+# rewrites the ready files.
 function __cudaswitch_run
     set -l program $_cudaswitch_program
     if not test -x $program
@@ -17,13 +17,13 @@ function __cudaswitch_run
     $program $argv
 end
 
-# $__csw = the want of the frameworks in the environment $argv[1]; fails where they have none.
+# $__csw = the want of the frameworks in the environment $argv[1]; fails if they have none.
 function __cudaswitch_framework
     __cudaswitch_automatic $argv[1]
     set -l code $status
     if test $code -ne 0
-        # What Python has written down is older than the packages: not where it cannot write it anew.
-        # The same toolkit may have another part then: packages bring their own CUDA.
+        # Python's kept answer is older than the packages: ask again, unless Python cannot rewrite
+        # it. Even the same toolkit may need another part applied, as packages bring their own CUDA.
         test $code = 2 -a "$_cudaswitch_unkept" != $argv[1]; and set -g _cudaswitch_asked
         and set -g __csw_moved moved
         __cudaswitch_ask_once $argv[1] --environment $argv[1]
@@ -35,21 +35,21 @@ function __cudaswitch_framework
     test -n "$__csw"
 end
 
-# $__csw = the content of the file $argv[1], to see it change.
+# $__csw = the content of the file $argv[1], for comparison.
 function __cudaswitch_content
     set -g __csw
-    # A pipe, say, would be waited for.
+    # A pipe, for example, would block.
     if test -f $argv[1] -a -r $argv[1] -a -O $argv[1]
         read --null --global __csw <$argv[1]
     else if test -f $argv[1] -a -r $argv[1]
-        # Somebody else's may be of any length.
+        # Somebody else's file may be of any length.
         read --null --nchars 4096 --global __csw <$argv[1]
     end
     return 0
 end
 
-# Has the version file that decides changed, or is there a nearer one? Not asked where what
-# is stronger decides.
+# Has the version file that decides changed, or is there a nearer one? Not asked if something
+# stronger decides.
 function __cudaswitch_edited
     test -z "$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V"; or return 1
     if test -f .cuda-version -a "$_cudaswitch_file" != $PWD/.cuda-version -a $PWD != /
@@ -60,8 +60,8 @@ function __cudaswitch_edited
     test "=$__csw" != "=$_cudaswitch_text" -o ! -f $_cudaswitch_file
 end
 
-# $__csw = what Python answers to the rest of the arguments, which it is asked, and complains
-# of, once as long as $argv[1] and what is installed are the same: not at every step within a tree.
+# $__csw = Python's answer to the rest of the arguments. Python is asked, and complains, once as
+# long as $argv[1] and what is installed are the same, not at every step within a tree.
 function __cudaswitch_ask_once
     __cudaswitch_content $_cudaswitch_root/requests/.fingerprint
     set -l about "$argv[1]:$__csw"
@@ -73,7 +73,7 @@ function __cudaswitch_ask_once
         set -g _cudaswitch_news asking
         set -g _cudaswitch_answer (__cudaswitch_run want $argv[2..])
         set -l code $status
-        # Only now: a question that Ctrl-C, or another signal, ended is asked again.
+        # Only now: a question that Ctrl-C or another signal ended is asked again.
         test $code -gt 128; and set about unseen
         test $code = 130; and set about interrupted
         set -g _cudaswitch_asked $about
@@ -82,10 +82,10 @@ function __cudaswitch_ask_once
     return 0
 end
 
-# Drop what belongs to an environment that was left, and run the hook of one that is active
-# where it did not run: its activate script was rewritten, or bypassed.
+# Drop what belongs to an environment that was left, and run the hook of an active one if it has not
+# run, because its activate script was rewritten or bypassed.
 function __cudaswitch_environments
-    # A hook tells of a toolkit that is gone, and takes it off.
+    # If the toolkit is gone, the hook runs again to say so, and to undo it.
     if test -n "$_CUDASWITCH_ON"; and not test -d (string split --fields 1 : -- $_CUDASWITCH_ON)/.
         set -e _CUDASWITCH_C _CUDASWITCH_V
     end
@@ -99,14 +99,14 @@ function __cudaswitch_environments
     if test -n "$_CUDASWITCH_C"
         set -l env (string replace --regex '.*:env=' '' -- $_CUDASWITCH_C)
         test -f "$env/etc/conda/activate.d/~~cudaswitch.fish"; or set -e _CUDASWITCH_C
-        # Below a stacked environment this one is still active.
+        # Below a stacked environment, this one is still active.
         if test "$env" != "$CONDA_PREFIX"
             set -l stack
             __cudaswitch_stack
             test -n "$CONDA_PREFIX"; and contains -- "$env" $stack; or set -e _CUDASWITCH_C
         end
     end
-    # A relative one would be looked for in any directory; of a layer it is the hook of what is below.
+    # A relative path would be looked for in any directory; a layer has the hook of what is below.
     set -l hook $venv/etc/cudaswitch/on.fish
     if test -z "$_CUDASWITCH_V" -a -f "$hook"; and string match --quiet '/*' -- "$venv"
         source $hook
@@ -115,20 +115,20 @@ function __cudaswitch_environments
     if test -z "$_CUDASWITCH_C" -a -f "$hook"; and string match --quiet '/*' -- "$CONDA_PREFIX"
         source $hook
     end
-    # What it was stacked on is still active.
+    # What the active environment is stacked on is still active.
     if test -z "$_CUDASWITCH_C"; and not contains -- "$CONDA_SHLVL:$CONDA_STACKED_2" : 0: 1: 2:
         __cudaswitch_below
     end
 end
 
-# conda sets this also where it activates an environment again, as after an installation. What its
-# scripts did then the prompt looks at, and nothing else would tell it.
+# conda sets this also when it reactivates an environment, as after an installation. Only this tells
+# the prompt to look at what the environment's scripts did then.
 function __cudaswitch_hashed --on-variable CONDA_SHLVL
     set -q _cudaswitch_seen[4]; and set _cudaswitch_seen[5] finished
 end
 
-# Did somebody take away what is applied? With $argv a CUDA_HOME of the person's is none that somebody
-# has brought back.
+# Has somebody removed what is applied? With $argv, a CUDA_HOME that the user has set since does not
+# count as removed.
 function __cudaswitch_lost
     test -n "$_CUDASWITCH_ON"; or return 1
     set -l home (string split --fields 1 : -- $_CUDASWITCH_ON)
@@ -141,8 +141,8 @@ function __cudaswitch_lost
     test -n "$lib"; and not contains -- $lib $LD_LIBRARY_PATH
 end
 
-# Before the first prompt: is another CUDA_HOME set than at our line, the toolkit's `bin` off PATH, or an
-# nvcc before it? The first look, which is before this, may have set it.
+# Before the first prompt: is CUDA_HOME another than at our line, the toolkit's `bin` off PATH, or
+# an nvcc before it? The first look, which comes earlier, may have set CUDA_HOME.
 function __cudaswitch_overlaid
     contains -- "$CUDA_HOME" "$_cudaswitch_fresh[1]" (string split --fields 1 : -- $_CUDASWITCH_ON); or return 0
     set -l at (contains --index -- (string replace --regex '^[0-9]+' '' -- $_CUDASWITCH_BIN) $PATH)
@@ -154,8 +154,8 @@ function __cudaswitch_overlaid
     return 1
 end
 
-# Behind the first prompt: VS Code puts before it all, once more, what an activation in a shell of its own
-# has put there. Take one off where there are two: the look that follows takes off and puts what is its own.
+# After the first prompt: VS Code prepends once more what an activation in a shell of its own has
+# put on PATH. Remove one of two copies: the look that follows removes and adds its own.
 function __cudaswitch_surplus
     set -l bin (string replace --regex '^[0-9]+' '' -- $_CUDASWITCH_BIN)
     set -l env "$VIRTUAL_ENV"
@@ -166,16 +166,16 @@ function __cudaswitch_surplus
     end
 end
 
-# What is applied this shell has inherited. Where it stands as a short way leaves it, what stands behind it
-# is what was there before, and the short way back is known. Not so of a list in an environment: a script
-# that put its own behind may have kept the rest.
+# This shell has inherited what is applied. If it is as a short way leaves it, what follows it is
+# what was there before, and the short way back is known. Not so for a list within an environment: a
+# script that appended to it may have saved the rest.
 function __cudaswitch_inherited
     set -l home (string split --fields 1 : -- $_CUDASWITCH_ON)
     string match --quiet --regex '^[^:]*(:env=.*)?:nvcc$' -- $_CUDASWITCH_ON
     and test -z "$_cudaswitch_plain$_cudaswitch_besides$_CUDASWITCH_XLA$_CUDASWITCH_CC\
 $_CUDASWITCH_KEPT$_CUDASWITCH_UNEXPORTED"
     or return
-    # One that is universal shows again when ours goes, or is gone itself by then.
+    # A universal one shows again once ours is gone, unless it is gone itself by then.
     set -qU CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX LD_LIBRARY_PATH
     test $status -eq 5; or return
     set -q _cudaswitch_under_CUDA_HOME _cudaswitch_under_CUDA_PATH _cudaswitch_under_CUDAToolkit_ROOT \
@@ -204,11 +204,12 @@ $_CUDASWITCH_KEPT$_CUDASWITCH_UNEXPORTED"
     set -g _cudaswitch_besides $home:$home:$home:$home/bin/nvcc
 end
 
-# See what is another than at the last look beside the folder, or may be: $__csw_moved is set where what
-# is applied does not stay, whatever is asked for. Is called by __cudaswitch_look alone, with its $before.
+# Find out what besides the directory may have changed since the last look: $__csw_moved is set if
+# what is applied does not stay, whatever is asked for. Called only by __cudaswitch_look, with its
+# $before.
 function __cudaswitch_surroundings --no-scope-shadowing
     test -z "$_cudaswitch_seen" -a -n "$before"; and __cudaswitch_inherited
-    # Who has started this shell may have chosen its GPUs, as Slurm does.
+    # Whatever started this shell may have chosen its GPUs, as Slurm does.
     if not set -q _cudaswitch_gpus
         set -g _cudaswitch_gpus
         string match --quiet '*:gpus=*' -- $before:
@@ -219,7 +220,7 @@ function __cudaswitch_surroundings --no-scope-shadowing
     if test "$CONDA_PREFIX $VIRTUAL_ENV" != "$_cudaswitch_seen[1..2]"
         # A hook may have settled for these.
         test "$CONDA_PREFIX $VIRTUAL_ENV" = "$_cudaswitch_entered"; or set __csw_moved moved
-        # `auto`, or a name for it, goes by the environment. What was refused is told once.
+        # `auto`, or an alias for it, depends on the environment. A refusal is reported once.
         string match --quiet --regex '^(auto:|(?!system:|latest:)[A-Za-z][\w.+-]*:.)' -- "$CUDASWITCH_VERSION:$_CUDASWITCH_X"
         and set -e said
         string match --quiet --regex '/\.cuda-version:[0-9<>=~!]' -- "$_cudaswitch_asked"
@@ -231,7 +232,7 @@ function __cudaswitch_surroundings --no-scope-shadowing
     if test "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV$_FLOX_HOOK_DIFF" != "$_cudaswitch_keepers"
         __cudaswitch_keepers
     else if test -n "$__MISE_DIFF"; and __cudaswitch_lost kept
-        # mise sets anew what it has of a tree at each step in it.
+        # mise sets the variables of a tree again at each step within it.
         set __csw_moved moved
     end
     test -n "$_CUDASWITCH_V$_CUDASWITCH_C$VIRTUAL_ENV$CONDA_PREFIX"; and __cudaswitch_environments
@@ -253,7 +254,7 @@ end
 function __cudaswitch_look
     set -l before $_CUDASWITCH_ON
     set -g __csw_moved
-    # Usually a folder is all that is another.
+    # Usually only the directory has changed.
     if not set -q _cudaswitch_gpus _cudaswitch_seen[4]
             or test "$CONDA_PREFIX$VIRTUAL_ENV$CUDASWITCH_VERSION$_CUDASWITCH_C$_CUDASWITCH_V$_cudaswitch_undone|\
 $DIRENV_DIFF$__MISE_DIFF$NODE_VIRTUAL_ENV$_FLOX_HOOK_DIFF|$_cudaswitch_keepers|\
@@ -262,8 +263,8 @@ $_cudaswitch_seen[1]$_cudaswitch_seen[2]$_cudaswitch_seen[4..]" != '||||'
     end
     set -g __csw
     if test -z "$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_U"
-        # What the directory asks for, else the frameworks of the active environment, else the
-        # user: _CUDASWITCH_D. $_cudaswitch_file is the version file of the directory.
+        # _CUDASWITCH_D: what the directory asks for, else the frameworks of the active environment,
+        # else the user. $_cudaswitch_file is the version file of the directory.
         set -g _cudaswitch_file
         set -g _cudaswitch_text
         set -e _CUDASWITCH_D
@@ -271,11 +272,11 @@ $_cudaswitch_seen[1]$_cudaswitch_seen[2]$_cudaswitch_seen[4..]" != '||||'
             set _cudaswitch_file $__csw
             __cudaswitch_content $_cudaswitch_file
             set _cudaswitch_text $__csw
-            # What nearly all of them hold is one version. What fish reads ends at a zero byte.
+            # Nearly all of them hold one version. fish reads only up to a zero byte.
             set -l line
             if string match --quiet --regex '^(?<line>[A-Za-z0-9._+<>=!,-]+)\n?$' -- "$_cudaswitch_text"
                 and not string match --quiet --regex '\x00' <$_cudaswitch_file
-                # Whose else it may be Python knows.
+                # Whether another owner's file counts, Python decides.
                 and test -O $_cudaswitch_file -a ! -L $_cudaswitch_file
                 and __cudaswitch_ready $line
             else
@@ -293,7 +294,7 @@ $_cudaswitch_seen[1]$_cudaswitch_seen[2]$_cudaswitch_seen[4..]" != '||||'
             set __csw
         end
         test -n "$__csw"; and set -gx _CUDASWITCH_D $__csw
-        # What was refused in a tree is told again on the next visit.
+        # A refusal in a tree is reported again on the next visit.
         if test -n "$_cudaswitch_asked" -a -z "$_cudaswitch_answer"
                 and string match --quiet '*/.cuda-version:*' -- $_cudaswitch_asked
             string match --quiet -- "$_cudaswitch_file:*" "$_cudaswitch_asked"; or set -g _cudaswitch_asked
@@ -305,13 +306,13 @@ $_cudaswitch_seen[1]$_cudaswitch_seen[2]$_cudaswitch_seen[4..]" != '||||'
         end
         __cudaswitch_strongest
     end
-    # Without a reason nothing is touched: people put their own folders before ours.
+    # Nothing is touched without a reason: users put their own folders before ours.
     test -n "$_CUDASWITCH_GONE"; and __cudaswitch_unreturned; and set -e _CUDASWITCH_GONE
     if test -n "$__csw_moved$_CUDASWITCH_GONE"; or test "$__csw" != "$before" -a "$__csw:nvcc" != "$before"
         test -z "$__csw"; and __cudaswitch_restore; or __cudaswitch_settle "$__csw"
     end
     set -e __csw __csw_moved
-    # That is for the prompt to tell: this and the hooks run in scripts and key bindings as well.
+    # Reporting is left to the prompt: this and the hooks run in scripts and key bindings as well.
     set -e _cudaswitch_news _cudaswitch_entered
     test "$_CUDASWITCH_ON|$_CUDASWITCH_LIB" = "$_cudaswitch_told"; or set -g _cudaswitch_news 1
     if contains -- "$_cudaswitch_asked" interrupted unseen
@@ -323,8 +324,8 @@ $_cudaswitch_seen[1]$_cudaswitch_seen[2]$_cudaswitch_seen[4..]" != '||||'
     return 0
 end
 
-# Print one line on what is active now, where it is another than $argv[1], a line or the toolkit of one.
-# Who calls this sends it to stderr: that of a command may be sent elsewhere by who types it.
+# Print one line on what is active now, if it differs from $argv[1], a line or the toolkit of one.
+# The caller sends it to stderr, as the stderr of a command may be redirected by the user.
 function __cudaswitch_tell
     string match --quiet '/*' -- "$argv[1]"
     and set argv[1] "CUDA "(string replace --regex '.*/(?:cuda-)?(?=[^/]*[0-9][^/]*$)' '' -- $argv[1])
@@ -332,7 +333,7 @@ function __cudaswitch_tell
     set -e _cudaswitch_news
     set -l line 'no toolkit'
     if test -n "$_CUDASWITCH_ON"
-        # `cuda`, of /opt/cuda, tells nobody which.
+        # A name such as `cuda`, of /opt/cuda, does not tell which one it is.
         string match --quiet --regex '^[^:]*/(?:cuda-)?(?<line>[^/:]*[0-9][^/:]*)(:|$)' -- $_CUDASWITCH_ON
         or string match --quiet --regex '^(?<line>[^:]*)' -- $_CUDASWITCH_ON
         set line "CUDA $line"

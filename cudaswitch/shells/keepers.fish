@@ -1,11 +1,11 @@
-# Those who keep what variables are, and bring it back at a prompt.
+# Tools that save variables, and restore them at a prompt.
 
-# Who keeps what variables are has come, gone or gone elsewhere: direnv and mise, which have them of
-# trees, and nodeenv. What they bring back has in it what was applied whenever that happened.
+# A tool that saves variables has come, gone, or moved to another directory tree: direnv, mise,
+# nodeenv or flox. What it restores contains what was applied each time that happened.
 function __cudaswitch_keepers
-    # A hook that was defined after ours brings it back behind us.
+    # A hook that was defined after ours restores them after us.
     functions --query __cudaswitch_last; and __cudaswitch_last
-    # direnv spells what is not ASCII byte by byte, which is equal to nothing before it is read anew.
+    # direnv writes what is not ASCII byte by byte, which equals nothing until it is read anew.
     for name in (set --names --export | string match --regex '^(?:_CUDASWITCH|CUDA|VIRTUAL_ENV|(?:LD_LIBRARY_|_OLD_VIRTUAL_)?PATH$).*')
         set -l anew (string join0 -- $$name | string split0)
         test "$anew" = "$$name"; or set -gx $name $anew
@@ -29,8 +29,8 @@ function __cudaswitch_keepers
                 = "$_CUDASWITCH_ON|$_CUDASWITCH_WAS_CUDA_HOME|$_CUDASWITCH_WAS_CUDACXX"
             or __cudaswitch_scalars back $want
         end
-        # With its own records of a toolkit direnv takes away ours of one that came later: it knows
-        # nothing of that one's GPUs and flags, which would stay.
+        # With the state variables that it has saved, direnv removes our records of a toolkit
+        # applied later: it knows nothing of that toolkit's GPUs and flags, which would stay.
         if test -n "$_CUDASWITCH_ON"
         else if string match --quiet --regex '^(?<home>/[^:]*):.*(?<gpus>gpus=[^:|]*)' -- "$_cudaswitch_told"
             __cudaswitch_scalars give $home:$gpus:nvcc
@@ -38,13 +38,13 @@ function __cudaswitch_keepers
             __cudaswitch_flags_give
         end
     end
-    # direnv may have set what a toolkit sets. Else, where nothing of ours is gone, what people have put
-    # before it stays there.
+    # direnv may have set what a toolkit sets. Otherwise, if nothing of ours is missing, what users
+    # have put in front of it stays there.
     if not string match --quiet -- "$DIRENV_DIFF|*" "$_cudaswitch_keepers"; or __cudaswitch_lost kept
         set __csw_moved moved
     end
     set -l now "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV$_FLOX_HOOK_DIFF"
-    # From tree to tree direnv has taken back what the first had, which we may have found at the `cd`.
+    # Between trees, direnv has removed what the first one had, which we may have found at the `cd`.
     set -l between between
     if contains -- '|' "$_cudaswitch_keepers" "$now"
         set -eg _cudaswitch_then (set --names --global | string match '_cudaswitch_then*')
@@ -60,8 +60,8 @@ function __cudaswitch_keepers
     __cudaswitch_scalars note $_CUDASWITCH_ON $between
 end
 
-# Take out of the list $__csw what the records $argv[2..] say was put into it, once each. What the record
-# $argv[1] says is there now stays, once.
+# Take out of the list $__csw what was put into it according to the records $argv[2..], each once.
+# What is in it now according to the record $argv[1] stays, once.
 function __cudaswitch_left_over
     set -l more
     set -l dir

@@ -1,10 +1,10 @@
-# What stands in for the integration until something asks for a toolkit: in a shell where nothing
-# does, nothing more is parsed. __cudaswitch_load puts the integration in its place.
+# Stand-ins for the integration until something asks for a toolkit: a shell in which nothing does
+# parses nothing more. __cudaswitch_load replaces them with the integration.
 
 # $__csw = the nearest version file from the working directory upward, not above the home folder;
 # fails where there is none.
 function __cudaswitch_file
-    # With a slash at its end, so that a line break there is not taken for the end.
+    # With a slash at its end, so that the `$` below does not match before a final line break.
     set -l dir $PWD/
     test $PWD = /; and set dir /
     while not test -f $dir.cuda-version
@@ -14,7 +14,7 @@ function __cudaswitch_file
     set -g __csw $dir.cuda-version
 end
 
-# What a shell is born with is no news to it.
+# What a shell starts with is not news to it.
 set -g _cudaswitch_told "$_CUDASWITCH_ON|$_CUDASWITCH_LIB"
 set -g _cudaswitch_line
 set -q _cudaswitch_keepers; or set -g _cudaswitch_keepers '|'
@@ -31,7 +31,7 @@ function __cudaswitch_look
     __cudaswitch_load; and __cudaswitch_look
 end
 
-# There is a version file where none was at the last look.
+# Called if there is a version file where none was at the last look.
 function __cudaswitch_edited
 end
 
@@ -39,7 +39,7 @@ function cudaswitch
     __cudaswitch_load; and cudaswitch $argv
 end
 
-# Hooks ask for these.
+# Hooks call these.
 function __cudaswitch_enter
     __cudaswitch_load; and __cudaswitch_enter $argv
 end

@@ -1,7 +1,7 @@
 # Lists of directories for core.fish.
 
-# Take the directories of the record $argv[1] out of the list $__csw: each once, at its first
-# place, and only where more copies stand than before us.
+# Remove the directories of the record $argv[1] from the list $__csw, each once, at its first place,
+# and only if it is there more often than before us.
 function __cudaswitch_without
     set -l more
     set -l dir
@@ -14,7 +14,7 @@ function __cudaswitch_without
         end
         if test $more -lt 0
             set -e __csw[$place]
-            # A last element that is empty is the colon of a folder that a script has taken out.
+            # An empty last element is the colon of a folder that a script has removed.
             test (count $__csw) = $place -a -z "$__csw[$place]"
             and set -e __csw[$place]
         end

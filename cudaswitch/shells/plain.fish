@@ -1,4 +1,4 @@
-# The short ways of core.fish: what is usual, a toolkit where nobody else has set anything, in and out.
+# The short ways of core.fish for the usual case, a toolkit where nobody else has set anything.
 
 # Has nobody set what a toolkit sets?
 function __cudaswitch_free
@@ -6,9 +6,9 @@ function __cudaswitch_free
     test $status -eq 4
 end
 
-# Apply $want of the toolkit $home before $path and $ld, $ld_set being empty when that is unset,
-# where nobody has set what a toolkit sets, and nothing needs working out. Where it is not so this
-# fails with nothing done, and __cudaswitch_apply takes its time.
+# Apply $want of the toolkit $home in front of $path and $ld, $ld_set being empty if that is unset,
+# provided nobody has set what a toolkit sets, and nothing needs working out. Otherwise this fails
+# with nothing done, and the slower __cudaswitch_apply takes over.
 function __cudaswitch_plainly --no-scope-shadowing
     string match --quiet --regex '^[^:]*(?::env=|$)' -- $want; or return 1
     set -q ld_set[1]; and not set -qx LD_LIBRARY_PATH; and return 1
@@ -20,16 +20,16 @@ function __cudaswitch_plainly --no-scope-shadowing
     return 0
 end
 
-# $ld is empty, and is to have no elements: fish keeps a variable that is set but empty as a list of
-# one empty string, and has lists without any, too.
+# $ld is empty, and must have no elements: fish keeps a variable that is set but empty as a list of
+# one empty string, and also has lists without any.
 function __cudaswitch_bare --no-scope-shadowing
     set -q ld_set[1]; and not set -q ld[1]; and set ld_set bare
     set ld
 end
 
-# Set what the want $argv[2] of the toolkit $argv[1] has beside PATH, before $argv[5..-1],
-# where there is nothing to work out, neither in the lists $argv[3] nor in the active environment,
-# which is known to bring no CUDA where it is $argv[4]. Else this fails with nothing done.
+# Set what the want $argv[2] of the toolkit $argv[1] has besides PATH, in front of $argv[5..-1], if
+# nothing needs working out, neither in the lists $argv[3] nor in the active environment, which is
+# known to bring no CUDA if it is $argv[4]. Otherwise this fails with nothing done.
 function __cudaswitch_place
     test -d $argv[1]/lib64 -a -x $argv[1]/bin/nvcc; or return 1
     string match --quiet -- "*:$argv[1]/*" $argv[3]; and return 1
@@ -52,7 +52,7 @@ function __cudaswitch_place
     return 0
 end
 
-# Does nothing that conda keeps, and no environment but $argv, stand against that?
+# Is that ruled out neither by what conda keeps nor by what an environment other than $argv brings?
 function __cudaswitch_unhindered
     test -n "$CONDA_SHLVL"; and __cudaswitch_kept; and return 1
     test "$CONDA_PREFIX$VIRTUAL_ENV" = "$argv"; and return 0
@@ -61,8 +61,8 @@ function __cudaswitch_unhindered
     not set -q __csw_xla
 end
 
-# Undo what __cudaswitch_plainly did, where nobody has touched it and nobody asks for anything.
-# Where it is not so this fails with nothing done, and __cudaswitch_settle takes its time.
+# Undo what __cudaswitch_plainly did, if nobody has touched it and nobody asks for anything.
+# Otherwise this fails with nothing done, and the slower __cudaswitch_settle takes over.
 function __cudaswitch_restore
     test "$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D$_CUDASWITCH_OLD\
 $_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH$_CUDASWITCH_UNEXPORTED:$LD_LIBRARY_PATH|$CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:\

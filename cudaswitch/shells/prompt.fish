@@ -1,19 +1,19 @@
-# fish itself gives back the status after an event.
+# fish itself restores the status after an event.
 function __cudaswitch_prompt --on-event fish_prompt
     if test "$CONDA_PREFIX $VIRTUAL_ENV $PWD $CUDASWITCH_VERSION$_CUDASWITCH_GONE|$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV$_FLOX_HOOK_DIFF" \
             != "$_cudaswitch_seen|$_cudaswitch_keepers"
-        # Ctrl-C has ended a question of a `cd`, for a prompt to leave by. The next one asks again.
+        # Ctrl-C interrupted a question of a `cd`: leave by this prompt, the next one asks again.
         if test "$_cudaswitch_news" = asking
             set -e _cudaswitch_news _cudaswitch_asked
         else
             __cudaswitch_look
         end
-    # Also where a `cd` has just looked: a branch may have been checked out behind it.
+    # Even if a `cd` has just looked: a branch may have been checked out after it.
     else if test -n "$_cudaswitch_file" -o -f .cuda-version; and __cudaswitch_edited
         __cudaswitch_look
     end
     if set -q _cudaswitch_news; and test $_cudaswitch_news = 1
-        # At a terminal: for a builtin's `>&2` fish starts a thread, for a file's name none.
+        # At a terminal: fish starts a thread for a builtin's `>&2`, but not for a file name.
         if test -c /dev/stderr -a -w /dev/stderr
             __cudaswitch_tell "$_cudaswitch_line" >>/dev/stderr
         else
@@ -25,12 +25,12 @@ end
 function __cudaswitch_last
     functions __cudaswitch_prompt | source
 end
-# That holds from the second prompt on: what others change at the first one is seen before the
-# command that is typed there.
+# That holds from the second prompt on: what others change at the first one is noticed before the
+# first command that is typed.
 function __cudaswitch_first --on-event fish_prompt
     functions --erase __cudaswitch_first
-    # A startup file may have built PATH anew behind our line, or have put a toolkit of its own before
-    # what is applied.
+    # A startup file may have rebuilt PATH after our line, or have put another toolkit before what
+    # is applied.
     if set -q _CUDASWITCH_BIN; and test "$CUDA_HOME|$PATH" != "$_cudaswitch_fresh[1]|$_cudaswitch_fresh[2]"
         and __cudaswitch_overlaid
         set -g _cudaswitch_seen
@@ -44,13 +44,13 @@ function __cudaswitch_first --on-event fish_prompt
         __cudaswitch_prompt
     end
 end
-# Not in a script of an environment that conda leaves: until it has finished that is active still.
+# Not in a script of an environment being left: until conda has finished, that one is still active.
 function __cudaswitch_moved --on-variable PWD
     functions --query __cudaswitch_repair; and return
     set -l before $_CUDASWITCH_BIN
     __cudaswitch_look
-    # Nothing tells here whether it is one of an environment without a pin: what conda brings back
-    # then is known at the prompt.
+    # Nothing tells whether this is in a deactivate script of an environment without a pin: record
+    # what conda may bring back, for the prompt to remove.
     test -n "$CONDA_PREFIX" -a -n "$before" -a "$before" != "$_CUDASWITCH_BIN"
     and set -gx _CUDASWITCH_GONE $before
 end

@@ -1,6 +1,6 @@
 # What depends on the release of fish.
 
-# Of file times `test` itself knows from 3.6 on; before 3.2 a match sets no variables, without which
+# `test` itself knows file times from 3.6 on; before 3.2 a match sets no variables, without which
 # nothing here works.
 set -g _cudaswitch_test test
 if string match --quiet --regex '^[12]\.|^3\.[0-5]\.' -- $version
