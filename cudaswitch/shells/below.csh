@@ -1,5 +1,5 @@
-# Of the environments that the active one stands on the next that has a pin is taken up, as it was
-# entered: where one was left, conda itself runs the hook of the next one only, which may have none.
+# Of the environments below the active one, take up the next one with a pin, as if it were entered:
+# when an environment is left, conda itself runs only the hook of the next one, which may have none.
 if (! $?CONDA_SHLVL || ! $?CONDA_PREFIX) exit
 if ("${CONDA_SHLVL:q}" !~ {[2-9],[1-9][0-9]}) exit
 if ($CONDA_SHLVL == 2 && ! $?CONDA_STACKED_2) exit
@@ -17,8 +17,8 @@ while ($_csw_level > 1 && "${_csw_below:q}" == "")
     end
 end
 if ("${_csw_below:q}" != "") then
-    # A PATH that conda computed ahead is still to come, and what was applied then is so no more:
-    # what it brings back is counted anew. What it keeps it has not exported yet.
+    # conda will still export a PATH that it computed ahead, and what was applied then no longer is:
+    # what that PATH brings back is counted anew. What conda keeps has not been exported yet.
     set _cudaswitch_below = ("=${CONDA_PREFIX:q}" "")
     if ($?_CUDASWITCH_GONE) eval 'set _cudaswitch_below[2] = "${_CUDASWITCH_GONE:q}"'
     set _cudaswitch_later = ()
@@ -42,7 +42,7 @@ if ("${_csw_below:q}" != "") then
         setenv _CUDASWITCH_GONE "${_csw_item:q}"
     end
     unset _cudaswitch_below _cudaswitch_later
-    # What that one brings of its own is not what the active one does, of which conda is still to tell.
+    # What that one brings is not what the active one does, which is known once conda has finished.
     set _cudaswitch_stood
 endif
 unset _csw_*

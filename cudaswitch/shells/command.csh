@@ -5,7 +5,7 @@ set _cswc_way = plain
 if ($#argv) then
     if ("$argv[1]:q" =~ {use,off}) set _cswc_way = "$argv[1]:q"
     if ("$argv[1]:q" =~ {current,which,doctor}) set _cswc_way = telling
-    # Those after which this shell may have to switch.
+    # The commands after which this shell may have to switch.
     set _cswc_changing = (pin unpin install adopt remove alias sync gc)
     set _cswc_changing = ($_cswc_changing config+set config+unset doctor+--fix verify+--repair)
     foreach _cswc_does ($_cswc_changing)
@@ -44,7 +44,7 @@ if ($_cswc_way == use || $_cswc_way == off) then
         endif
     endif
     if (! $_cswc_code) then
-        # Where there was none, `off` gives nothing up that `use -` could mean.
+        # Without a choice, `off` gives up nothing that `use -` could return to.
         if ($?_CUDASWITCH_U || "${_cswc_want:q}" != "") setenv _CUDASWITCH_PREVIOUS ""
         if ($?_CUDASWITCH_U) eval 'setenv _CUDASWITCH_PREVIOUS "${_CUDASWITCH_U:q}"'
         source "${_cudaswitch_texts:q}/leaving.csh"
@@ -64,7 +64,7 @@ if ($_cswc_way == use || $_cswc_way == off) then
         unset _csx_*
     endif
 else
-    # That is what they tell of, and the active environment may have been deleted.
+    # These commands report what the look finds, and the active environment may have been deleted.
     if ($_cswc_way == telling) then
         source "${_cudaswitch_texts:q}/leaving.csh"
         if (! $_csx_leaving) source "${_cudaswitch_texts:q}/look.csh"
@@ -83,17 +83,17 @@ else
         if ($_csx_leaving) set _cswc_way = later
         unset _csx_*
     endif
-    # In a script of an environment that is left conda has yet to finish, and a look to come.
+    # In a deactivate script, conda has yet to finish, and a look will follow.
     if ($_cswc_way == later) then
         set _cudaswitch_seen = ()
     else if ($_cswc_way != plain) then
-        # What failed has perhaps come halfway, and what was refused has been told.
+        # A command that failed may have done part of its work; a refusal was reported already.
         if (! $_cswc_code) then
             set _cudaswitch_again = 1
             set _cudaswitch_asked = ("" "" "" "")
             set _cudaswitch_refused = ""
         endif
-        # Nobody has moved; CUDASWITCH_VERSION may mean another one now.
+        # The directory is the same; CUDASWITCH_VERSION may mean another toolkit now.
         if ($#_cudaswitch_seen == 4) set _cudaswitch_seen[4] = "+again"
         source "${_cudaswitch_texts:q}/look.csh"
     endif

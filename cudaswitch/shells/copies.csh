@@ -1,10 +1,10 @@
-# _csw_copies = the variables in which conda keeps aside what it will bring back of those that a
-# toolkit sets. What was ours is taken out of them by copies.sh, in one `sh`:
+# _csw_copies = the copies that conda keeps of the variables that a toolkit sets, and will restore.
+# copies.sh removes our values from them, in one `sh`:
 #
-#   _csw_keep   find: only tell which there are
-#               forget: conda has finished. What it keeps is from before the hook of the
-#               environment that was left, of which _cudaswitch_undone tells: its want, LIB, CC,
-#               XLA and KEPT, each behind a `=`, and NAME=VALUE for each variable that was set before us
+#   _csw_keep   find: only list the copies
+#               forget: conda has finished. What it keeps dates from before the hook of the
+#               environment that was left; _cudaswitch_undone has its want, LIB, CC, XLA and KEPT,
+#               each after a `=`, and NAME=VALUE for each variable that was set before us
 set _csw_copies = ()
 foreach _csw_name (CUDA_HOME CUDA_PATH)
     eval 'set _csw_has = $?'$_csw_name'_CONDA_NVCC_BACKUP'
@@ -12,7 +12,7 @@ foreach _csw_name (CUDA_HOME CUDA_PATH)
 end
 set _csw_levels = ()
 if ($?CONDA_SHLVL) then
-    # It leaves them behind, and brings them back at the next environment.
+    # conda leaves copies behind, and restores them with the next environment.
     set _csw_levels = (0 1 2)
     if ("${CONDA_SHLVL:q}" =~ {[3-9],[1-9][0-9]}) then
         while ($#_csw_levels <= $CONDA_SHLVL)

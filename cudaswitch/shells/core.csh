@@ -1,27 +1,27 @@
 # The change and its exact undo for tcsh: the state is that of core.sh, word for word, so that
 # shells of all kinds can be nested. csh has no functions: this is sourced, with
 #
-#   _csw_do            settle, enter, leave, repair: settle where a PATH computed earlier came
-#                      back, or strongest: only answer, in _csw_want
-#   _csw_owner _env    what is entered or left: C or V, and its folder; left also A, which is no
-#                      owner, but whatever a script of it changes
+#   _csw_do            settle, enter, leave, repair: settle if a PATH computed earlier came back,
+#                      or strongest: only answer, in _csw_want
+#   _csw_owner _env    what is entered or left: C or V, and its folder; on leave also A, which is no
+#                      owner, but stands for whatever one of its scripts changes
 #   _csw_home _options _auto   what the environment that is entered asks for
 #   _csw_texts         the folder of core.sh
 #
-# Where an environment is active one `sh` looks for CUDA in it, and another whether the packages
-# of one that is pinned to `auto` have changed: csh reads no file. Where a host compiler or XLA
-# needs a flag, or conda keeps aside what is given back, one sees to it. Nothing else is started.
+# If an environment is active, one `sh` looks for CUDA in it, and another, if it is pinned to
+# `auto`, whether its packages have changed: csh cannot read files. One more runs if a host compiler
+# or XLA needs a flag, or conda keeps copies of what is given back. Nothing else is started.
 #
-# A list is cut into words at its colons. So that words hold its elements to the byte, a blank
-# is  (control A) in them, a tab  (control C), and each element, which may be empty, stands
-# between two  (control B).  (control E) is a word that was taken out.
+# A list is split into words at its colons. To keep its elements byte for byte, a blank in them is
+# ^A (control A), a tab ^C (control C), and each element, which may be empty, is put between two ^B
+# (control B). ^E (control E) is a word that was removed.
 set _csw_scalars = (CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER)
 if ($?_cudaswitch_undone && $_csw_do =~ {repair,settle,enter}) then
     set _csw_keep = forget
     source "${_csw_texts:q}/copies.csh"
 endif
 # CUDASWITCH_VERSION may have been a variable of the environment that was left, and gone with it, or
-# a script has taken it away, which no prompt has seen.
+# a script has unset it, which no prompt has noticed.
 set _csw_unsaid = 0
 if ($_csw_do =~ {repair,leave} && $?_cudaswitch_root && $?_CUDASWITCH_X && ! $?CUDASWITCH_VERSION) set _csw_unsaid = 1
 if ($_csw_unsaid) unsetenv _CUDASWITCH_X
@@ -49,7 +49,7 @@ foreach _csw_name (PATH _OLD_VIRTUAL_PATH LD_LIBRARY_PATH CONDA_PREFIX VIRTUAL_E
     if (! $_csw_has) continue
     eval 'set _csw_value = "${'$_csw_name':q}"'
     eval 'set _csw_'$_csw_name' = "${_csw_value:q}"'
-    # What is taken apart in double quotes ends with the line; the others stand between words.
+    # A value that is split in double quotes ends at a line break; the others separate words.
     if ("${_csw_value:q}" =~ *"${_csw_break:q}"* || "${_csw_value:q}" =~ *[]*) set _csw_torn = $_csw_name
 end
 set _csw_ld_set = $?LD_LIBRARY_PATH
@@ -74,9 +74,9 @@ if ($_csw_do == enter) then
         eval "$_csw_split"
         set _csw_words = ($_csw_words[1]:q)
         eval "$_csw_join"
-        # One that is laid over another is of no use without that one.
+        # One that is based on another is of no use without it.
         if (! -d "${_csw_value:q}/." || (-l "${_csw_value:q}/.base" && ! -d "${_csw_value:q}/.base/.")) then
-            # Somebody else may have pinned it, and this person's store have what answers it.
+            # Somebody else may have pinned it, and this user's store may have another for that pin.
             set _csw_text = 'if [ -x "$3" ] && o=$("$3" want --file "$2/etc/cudaswitch/pin" 2> /dev/null); then case $o in system | /*) printf "%s\n" "$o"; exit ;; esac; fi; if [ -t 2 ]; then printf "cudaswitch: \`%s\` is gone, so nothing is switched (pinned by \`%s\`)\n" "$1" "$2" >&2; fi; echo gone'
             set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_value:q $_csw_env:q $_csw_program:q'
             set _csw_asks = "`$_csw_words`"
@@ -84,9 +84,9 @@ if ($_csw_do == enter) then
     endif
     set _csw_$_csw_owner = "${_csw_asks:q}:env=${_csw_env:q}"
     eval 'setenv _CUDASWITCH_'$_csw_owner' "${_csw_'$_csw_owner':q}"'
-    # What is active at the next prompt may be what was at the last, and this one left untold.
+    # The last prompt's environment may be back at the next prompt, and this one left unnoticed.
     if ($_csw_owner == V) set _cudaswitch_seen = ()
-    # What is put before ours between this and that prompt stays there.
+    # What is put before ours between now and that prompt stays there.
     if ($?_cudaswitch_seen) set _cudaswitch_entered = "${_csw_conda:q}|${_csw_venv:q}"
 else if ($_csw_do == leave) then
     set _csw_$_csw_owner = ""
@@ -104,8 +104,8 @@ else if ($_csw_do == leave) then
             if ($_csw_has) eval 'set _cudaswitch_undone = ($_cudaswitch_undone:q "'$_csw_name'=${_CUDASWITCH_WAS_'$_csw_name':q}")'
         end
     endif
-    # conda runs `rehash` once when it has finished: repair then. Where there is an alias of
-    # that name already, the next hook or prompt repairs instead.
+    # conda runs `rehash` once when it has finished: repair then. If there is an alias of that name
+    # already, the next hook or prompt repairs instead.
     if ($_csw_owner != V) then
         set _csw_value = "`alias rehash`"
         if ("${_csw_value:q}" == "") then
@@ -116,7 +116,7 @@ else if ($_csw_do == leave) then
     endif
 endif
 
-# What the strongest asks for.
+# What the strongest owner asks for.
 set _csw_first = (C C)
 if (! $?_csw_torn) source "${_csw_texts:q}/first.csh"
 set _csw_want = ""
@@ -131,14 +131,14 @@ end
 
 if ($_csw_do == strongest) exit
 if ($?_csw_torn) then
-    # Who has typed it is told in any case.
+    # Whoever has typed a command is told in any case.
     if ("${_csw_want:q}" != "") /bin/sh -c 'if [ "$2" = settle ] || [ -t 2 ]; then printf "cudaswitch: %s has a line break or a control character, so tcsh cannot take it apart: nothing is switched\n" "$1" >&2; fi' sh $_csw_torn $_csw_do
     if ($#_csw_own) source "${_csw_texts:q}/own.csh"
     unset _csw_*
     exit
 endif
 
-# Where it is, and which of its folders go into the lists.
+# Where the toolkit is, and which of its folders go into the lists.
 set _csw_value = "${_csw_want:q}"
 eval "$_csw_split"
 set _csw_asked = ($_csw_words:q)
@@ -178,15 +178,14 @@ if ("${_csw_toolkit:q}" != "") then
     if (-x "${_csw_toolkit:q}/bin/nvcc") set _csw_want = "${_csw_want:q}:nvcc"
 endif
 
-# A virtualenv that was left has brought back the PATH that it kept.
+# A virtualenv that was left has restored the PATH that it kept.
 set _csw_before = "${_csw_BIN:q}"
 if ("${_csw__OLD_VIRTUAL_PATH:q}${_csw_VIRTUAL_ENV:q}" == "" && "${_csw_OLD:q}" != "") set _csw_BIN = "${_csw_OLD:q}"
 
-# Each list without what was put in, each folder once, at its first place, and only where more
-# copies stand than before us; then with the new folders. The last round only counts: on a
-# switch between environments and on reactivation conda goes on to export a PATH that it
-# computed before this script ran. That brings back what was applied before, and takes away
-# what is applied now.
+# Remove from each list what was put in, each folder once, at its first place, and only if it is
+# there more often than before us; then add the new folders. The last round only counts: on a switch
+# between environments and on reactivation, conda goes on to export a PATH that it computed before
+# this script ran. That brings back what was applied before, and removes what is applied now.
 foreach _csw_job (PATH OLD LIB GONE)
     set _csw_skip = 0
     set _csw_add = ($_csw_bin_dirs:q)
@@ -210,7 +209,7 @@ foreach _csw_job (PATH OLD LIB GONE)
     case GONE:
         set _csw_list = "${_csw_new_PATH:q}"
         set _csw_take = ""
-        # What counts no levels computes no PATH ahead.
+        # What counts no levels does not compute PATH ahead.
         if ($_csw_do != leave || "$_csw_owner" == V || ! $?CONDA_SHLVL) set _csw_skip = 1
         if ($?CONDA_SHLVL) eval 'if ("$CONDA_SHLVL:q" == 0) set _csw_skip = 1'
         breaksw
@@ -285,8 +284,8 @@ foreach _csw_job (PATH OLD LIB GONE)
     set _csw_record_$_csw_job = "${_csw_record:q}"
 end
 
-# The variables that hold one value: give back those of the want that was applied, where they
-# are still ours, and set those of the new one.
+# The variables with a single value: give back those of the want that was applied, if they are still
+# ours, and set those of the new one.
 set _csw_keep = find
 source "${_csw_texts:q}/copies.csh"
 foreach _csw_way (give set)
@@ -346,7 +345,7 @@ end
 if ("${_csw_toolkit:q}" != "") then
     setenv _CUDASWITCH_ON "${_csw_want:q}"
     setenv _CUDASWITCH_BIN "${_csw_record_PATH:q}"
-    # Where conda kept the same folder aside before, it is the person's.
+    # If conda already kept the same folder, it is the user's own.
     if ($#_csw_copies) then
         set _csw_text = 'for f in copies core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; _csw_want=$2 _csw_home=${2%%:*}; __cudaswitch_theirs; echo "${_CUDASWITCH_KEPT-}"'
         set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_want:q'
@@ -354,7 +353,7 @@ if ("${_csw_toolkit:q}" != "") then
         if ("$_csw_value" != "") setenv _CUDASWITCH_KEPT "${_csw_value:q}"
     endif
     if ("${_csw_record_OLD:q}" != "") setenv _CUDASWITCH_OLD "${_csw_record_OLD:q}"
-    # What the person has put into it meanwhile may go again.
+    # Folders that the user added in the meantime may be removed again.
     if ("$_csw_LD" == unset && "${_csw_LD_LIBRARY_PATH:q}" != "") setenv _CUDASWITCH_LD unset
     if ("${_csw_record_LIB:q}" != "") then
         setenv _CUDASWITCH_LIB "${_csw_record_LIB:q}"
@@ -366,7 +365,7 @@ if ("${_csw_record_GONE:q}" != "") setenv _CUDASWITCH_GONE "${_csw_record_GONE:q
 
 if ("${_csw_new_PATH:q}" != "${_csw_PATH:q}") setenv PATH "${_csw_new_PATH:q}"
 if ("${_csw_new_OLD:q}" != "${_csw__OLD_VIRTUAL_PATH:q}") then
-    # A variable of the shell here, exported by other shells.
+    # A shell variable here, exported by other shells.
     unset _OLD_VIRTUAL_PATH
     if ($?_OLD_VIRTUAL_PATH) then
         setenv _OLD_VIRTUAL_PATH "${_csw_new_OLD:q}"

@@ -1,8 +1,8 @@
 # The change and its exact undo for Nushell. The state is that of core.sh, word for word, so
 # that shells of all kinds can be nested.
 
-# Why nothing is switched here, null where nothing speaks against it. Only from then on is there
-# `%`, which calls the builtin whatever a person has given its name to, such as `alias ls = eza`.
+# Why nothing is switched here, null if nothing prevents it. Only since then there is `%`, which
+# calls the builtin whatever the user has given its name to, such as `alias ls = eza`.
 def __cudaswitch_too_old [] {
     let is = (version)
     if $is.major == 0 and $is.minor < 114 {
@@ -10,18 +10,18 @@ def __cudaswitch_too_old [] {
     }
 }
 
-# The elements of a search path, which is a list where Nushell converts the variable.
+# The elements of a search path, which is a list if Nushell converts the variable.
 def __cudaswitch_elements [value] {
     if ($value | is-empty) { [] } else if ($value | describe) == string { $value | split row : } else { $value }
 }
 
-# The search path with these elements, in the form that the value before had.
+# The search path with these elements, in the same form as the value before.
 def __cudaswitch_joined [before, elements] {
     if ($before | describe) in [string nothing] { $elements | str join : } else { $elements }
 }
 
-# The search path $in without the directories of the record, each taken out once, at its
-# first place, and only where more copies stand than before us.
+# The search path $in without the directories of the record, each removed once, at its first place,
+# and only if it is there more often than before us.
 def __cudaswitch_without [record] {
     let path = $in
     let items = ($record | default '' | split row : | parse --regex '(?s)^(?<count>\d+)(?<dir>/.*)$')
@@ -29,7 +29,7 @@ def __cudaswitch_without [record] {
         let places = ($rest | enumerate | where item == $item.dir | get index)
         if ($places | length) > ($item.count | into int) {
             let left = ($rest | drop nth $places.0)
-            # A last element that is empty is the colon of a folder that a script has taken out.
+            # An empty last element is the colon of a folder that a script has removed.
             if ($left | skip $places.0) == [''] { $left | drop 1 } else { $left }
         } else { $rest }
     }
@@ -51,17 +51,17 @@ def __cudaswitch_before [conda, venv] {
 
 # What the pyvenv.cfg of an environment says.
 def __cudaswitch_config [prefix] {
-    # A text with values in it would be taken for a pattern.
+    # An interpolated argument would be taken for a pattern.
     let file = $'($prefix)/pyvenv.cfg'
     let stated = (try { %open --raw $file | lines | parse --regex '^\s*(?<key>[^\s=]+)\s*=\s*(?<value>.*?)\s*$' } catch { [] })
-    # Of an empty one it would be a list.
+    # An empty table would become a list.
     if ($stated | is-empty) { {} } else { $stated | transpose --header-row --as-record }
 }
 
-# The environment that VIRTUAL_ENV counts as, empty where it is not set: of a layer of `uv run --with` what
-# is below it, as `sites.extended` has it.
+# The environment that VIRTUAL_ENV counts as, empty if it is not set: for a layer of `uv run
+# --with`, the one below it, as in `sites.extended`.
 def __cudaswitch_virtualenv [] {
-    # Of layers in a circle nobody would come out.
+    # Layers in a circle would never end.
     1..9 | reduce --fold ($env.VIRTUAL_ENV? | default '') {|_, found|
         let below = (__cudaswitch_config $found | get --optional extends-environment | default '')
         let marks = [$'($below)/pyvenv.cfg' $'($below)/conda-meta']
@@ -69,7 +69,7 @@ def __cudaswitch_virtualenv [] {
     }
 }
 
-# The active environment, empty where there is none.
+# The active environment, empty if there is none.
 def __cudaswitch_inside [] {
     let conda = ($env.CONDA_PREFIX? | default '')
     let venv = (__cudaswitch_virtualenv)
@@ -83,13 +83,13 @@ def __cudaswitch_bundled [] {
 }
 
 def __cudaswitch_any [folder, patterns] {
-    # Nothing in the folder's own name is taken for a pattern.
+    # The name of the folder itself must not be taken for a pattern.
     let literal = ($folder | str replace --all --regex '[?*\[\]]' '[$0]')
     $patterns | any {|pattern| try { %ls ($'($literal)/($pattern)' | into glob) | is-not-empty } catch { false } }
 }
 
-# The folders of packages of the environment itself. `ls` of a folder is what it holds, of a pattern the
-# folder itself.
+# The package folders of the environment itself. `ls` of a folder lists its content, `ls` of a
+# pattern the folder itself.
 def __cudaswitch_sites [prefix] {
     let literal = ($prefix | str replace --all --regex '[?*\[\]]' '[$0]')
     ['lib/py[tp][hy]*' 'lib64/python[23]*']
@@ -111,10 +111,10 @@ def __cudaswitch_brings [prefix] {
     let packages = ['conda-meta/cudatoolkit-[0-9]*.json' 'conda-meta/cuda-cudart-[0-9]*.json' 'conda-meta/libcublas-[0-9]*.json']
     let own = (__cudaswitch_sites $prefix | path relative-to $prefix)
     let persons = ($own | str replace lib64/ lib/)
-    # 3.13t is the Python without its lock.
+    # 3.13t is the free-threaded Python.
     let pythons = ([lib lib64 local/lib local/lib64] | each {|at| [$'($at)/python($version)' $'($at)/python($version)t'] } | flatten)
     let shares = [...($pythons ++ [$'lib/pypy($version)'] | each { $'($in)/site-packages' }) lib/python3/dist-packages $'local/lib/python($version)/dist-packages']
-    # What `--with` brings to a layer of uv's, as `sites.overlaid` has it.
+    # What `--with` adds to a layer of uv's, as in `sites.overlaid`.
     let layer = ($env.VIRTUAL_ENV? | default '')
     let layered = if $layer not-in ['' $prefix] and $prefix == (__cudaswitch_virtualenv) { __cudaswitch_sites $layer } else { [] }
     let named = ($layered | each {|site| try { %open --raw $'($site)/_uv_ephemeral_overlay.pth' | split row '"' | where {|one| $one starts-with / } } catch { [] } } | flatten)
@@ -125,11 +125,11 @@ def __cudaswitch_brings [prefix] {
     | any {|place| __cudaswitch_any $place.folder $place.patterns }
 }
 
-# Has the environment a framework that looks for libdevice outside?
+# Does the environment have a framework that looks for libdevice elsewhere?
 def __cudaswitch_lacks_libdevice [prefix] {
     if $prefix == '' { return false }
     let beside = ['nvidia/cuda_nvcc/nvvm/libdevic[e]' 'nvidia/cu[0-9]*/nvvm/libdevic[e]' 'jaxlib/cuda/nvvm/libdevic[e]']
-    # In the environment itself TensorFlow looks since 2.19.
+    # TensorFlow has looked in the environment itself since 2.19.
     let inside = (__cudaswitch_any $prefix ['nvvm/libdevic[e]'])
     let old = ([tensorflow tensorflow_gpu] | each {|name| ['1.*' '2.[0-9].*' '2.1[0-8].*'] | each { $'($name)-($in)' } } | flatten)
     __cudaswitch_sites $prefix | any {|site|
@@ -137,13 +137,13 @@ def __cudaswitch_lacks_libdevice [prefix] {
     }
 }
 
-# The compiler that is to be named for nvcc; it need not be there, and is empty where somebody
-# else has named one. Decides as `activation.host_compiler`: change both.
+# The compiler to name to nvcc; it need not exist, and is empty if somebody else has named one.
+# Decides as `activation.host_compiler` does: change both.
 def __cudaswitch_host [now, want] {
     let found = ($want | parse --regex ':cc=(?<cc>[^:]*)' | get --optional 0.cc | default '')
     let conda = ($env.CONDA_PREFIX? | default '')
     let named = if $env.CXX? in [g++ c++] { '' } else { $env.CXX? | default '' }
-    # conda-forge's have names of their own, without a folder since the end of 2025.
+    # conda-forge's compilers have names of their own, without a folder since the end of 2025.
     let own = $'($conda)/bin/($named)'
     let is_own = $named != '' and $conda != '' and not ('/' in $named) and (%which $own | is-not-empty)
     let cxx = if $is_own { $own } else { $named }
@@ -152,11 +152,11 @@ def __cudaswitch_host [now, want] {
     let compiler = if $cxx == '' {
         if $conda == '' or (%which $'($conda)/bin/gcc' | is-empty) { $found } else { '' }
     } else if $conda != '' and ($cxx | str starts-with $'($conda)/') { $cxx } else { '' }
-    # nvcc cuts its flags at blanks and knows no quotes.
+    # nvcc splits its flags at blanks and knows no quotes.
     if $compiler =~ '[ \t]' { '' } else { $compiler }
 }
 
-# The flags without the word, taken out once with the blank that came with it; null where they
+# The flags without the word, which is removed once, with the blank that came with it; null if they
 # were unset before us and are empty.
 def __cudaswitch_wordless [flags, word, was] {
     if ($flags | is-empty) or ($word | is-empty) { return $flags }
@@ -166,19 +166,19 @@ def __cudaswitch_wordless [flags, word, was] {
     $flags | str substring 0..<(($flags | str length) - ($word | str length) - 1)
 }
 
-# The words that go among flags: the host compiler's, and what tells XLA where the toolkit is.
+# The words to add to flags: the host compiler's, and what tells XLA where the toolkit is.
 def __cudaswitch_words [now, want] {
     let home = ($want | split row : | first)
     let compiler = (__cudaswitch_host $now $want)
     let nvcc = if $compiler != '' and (%which $compiler | is-not-empty) { {CC: $'-ccbin=($compiler)'} } else { {} }
-    # The name of a file of flags stays as it is. XLA takes a value in quotes for one word.
+    # A name of a file of flags stays as it is. XLA takes a value in quotes for one word.
     let has_room = ($now.XLA_FLAGS | default '') =~ '^([- \t]|$)' and ($now.XLA_FLAGS | default '') !~ xla_gpu_cuda_data_dir
     let quoted = if $home =~ '[ \t]' { $'"($home)"' } else { $home }
     let xla = if $has_room and (__cudaswitch_any $home ['nvvm/libdevic[e]']) and (__cudaswitch_lacks_libdevice (__cudaswitch_inside)) { {XLA: $'--xla_gpu_cuda_data_dir=($quoted)'} } else { {} }
     $nvcc | merge $xla
 }
 
-# The variables that the applied want has.
+# The variables that the applied want sets.
 def __cudaswitch_scalars [want] {
     let home = ($want | split row : | first)
     let nvcc = if ':nvcc:' in $'($want):' { {CUDACXX: $'($home)/bin/nvcc'} } else { {} }
@@ -187,7 +187,7 @@ def __cudaswitch_scalars [want] {
     {CUDA_HOME: $home CUDA_PATH: $home CUDAToolkit_ROOT: $home} | merge $nvcc | merge $gpus
 }
 
-# What the strongest asks for.
+# What the strongest owner asks for.
 def __cudaswitch_strongest [] {
     let conda = ($env._CUDASWITCH_C? | default '')
     let venv = ($env._CUDASWITCH_V? | default '')
@@ -209,7 +209,7 @@ def __cudaswitch_undone [before] {
     mut now: any = $before
     let old = (__cudaswitch_elements $now._OLD_VIRTUAL_PATH)
     let path = (__cudaswitch_elements $now.PATH)
-    # A virtualenv that was left has brought back the PATH that it kept.
+    # A virtualenv that was left has restored the PATH that it kept.
     let left = ($old | is-empty) and ($env.VIRTUAL_ENV? | is-empty)
     let bin = if $left { $now._CUDASWITCH_OLD | default $now._CUDASWITCH_BIN } else { $now._CUDASWITCH_BIN }
     $now.PATH = ($path | __cudaswitch_without $bin | __cudaswitch_without $now._CUDASWITCH_GONE)
@@ -233,7 +233,7 @@ def __cudaswitch_undone [before] {
     let word = ($now._CUDASWITCH_CC | default '')
     if $word != '' {
         if $now.CUDAHOSTCXX == ($word | str replace '-ccbin=' '') { $now.CUDAHOSTCXX = $now._CUDASWITCH_WAS_CUDAHOSTCXX }
-        # What conda's nvcc keeps aside would bring ours back when it is left.
+        # The copy that conda's nvcc keeps would bring our word back when that environment is left.
         $now.NVCC_PREPEND_FLAGS_BACKUP = (__cudaswitch_wordless $now.NVCC_PREPEND_FLAGS_BACKUP $word $now._CUDASWITCH_WAS_NVCC_PREPEND_FLAGS)
     }
     $now.NVCC_PREPEND_FLAGS = (__cudaswitch_wordless $now.NVCC_PREPEND_FLAGS $word $now._CUDASWITCH_WAS_NVCC_PREPEND_FLAGS)
@@ -261,7 +261,7 @@ def __cudaswitch_done [before, want] {
         let first = ($own | skip while {|dir| not (__cudaswitch_is_dir $dir) } | take 1)
         [...$first $'($home)/extras/CUPTI/lib64'] | where {|dir| __cudaswitch_is_dir $dir }
     }
-    # What the person has put into it meanwhile may go again.
+    # Folders that the user added in the meantime may be removed again.
     if $env._CUDASWITCH_LD? == unset and ($env.LD_LIBRARY_PATH? | is-not-empty) { $now._CUDASWITCH_LD = 'unset' }
     if ($libraries | is-not-empty) {
         let ld = (__cudaswitch_elements $now.LD_LIBRARY_PATH)
@@ -287,9 +287,9 @@ def __cudaswitch_done [before, want] {
     $now | update _CUDASWITCH_ON $on
 }
 
-# Undo what is applied and apply what the strongest asks for. A variable that is null is not
-# exported, as if it were unset; what `hide-env` takes away, a caller or another overlay may
-# bring back.
+# Undo what is applied and apply what the strongest owner asks for. A variable that is null is not
+# exported, as if it were unset; one removed by `hide-env` could be brought back by a caller or
+# another overlay.
 def --env __cudaswitch_settle [] {
     let refused = (__cudaswitch_too_old)
     if $refused != null { error make --unspanned {msg: $refused, help: 'cudaswitch exec works here too'} }

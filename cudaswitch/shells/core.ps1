@@ -5,7 +5,7 @@ function global:__cudaswitch_get([string] $Name) {
     [Environment]::GetEnvironmentVariable($Name)
 }
 
-# Set a variable, or take it away where the value is $null.
+# Set a variable, or remove it if the value is $null.
 function global:__cudaswitch_set([string] $Name, $Value) {
     if ($null -eq $Value) {
         Remove-Item -LiteralPath "Env:$Name" -ErrorAction Ignore
@@ -14,8 +14,8 @@ function global:__cudaswitch_set([string] $Name, $Value) {
     }
 }
 
-# The list without the directories of the record, each taken out once, at its first place,
-# and only where more copies stand than before us.
+# The list without the directories of the record, each removed once, at its first place, and only if
+# it is there more often than before us.
 function global:__cudaswitch_without([string] $List, [string] $Record) {
     $folders = [Collections.Generic.List[string]] $List.Split(':')
     foreach ($item in $Record.Split(':')) {
@@ -26,7 +26,7 @@ function global:__cudaswitch_without([string] $List, [string] $Record) {
         if ($copies -le $before) { continue }
         $place = $folders.IndexOf($folder)
         $folders.RemoveAt($place)
-        # A last element that is empty is the colon of a folder that a script has taken out.
+        # An empty last element is the colon of a folder that a script has removed.
         if ($place -eq $folders.Count - 1 -and $folders[$place] -eq '') { $folders.RemoveAt($place) }
     }
     $folders -join ':'
@@ -61,11 +61,11 @@ function global:__cudaswitch_config([string] $Prefix) {
     $stated
 }
 
-# The environment that VIRTUAL_ENV counts as, empty where it is not set: of a layer of `uv run --with`
-# what is below it, as `sites.extended` has it.
+# The environment that VIRTUAL_ENV counts as, empty if it is not set: for a layer of `uv run
+# --with`, the one below it, as in `sites.extended`.
 function global:__cudaswitch_virtualenv {
     $found = "$env:VIRTUAL_ENV"
-    # Of layers in a circle nobody would come out.
+    # Layers in a circle would never end.
     for ($layer = 1; $found -and $layer -le 9; $layer++) {
         $below = "$((__cudaswitch_config $found)['extends-environment'])"
         if (-not $below.StartsWith('/') -or
@@ -84,7 +84,7 @@ function global:__cudaswitch_inside {
     "$active"
 }
 
-# The folders of packages of an environment itself.
+# The package folders of an environment itself.
 function global:__cudaswitch_sites([string] $Prefix) {
     $literal = [WildcardPattern]::Escape($Prefix)
     Get-Item -Path "$literal/lib/py[tp][hy]*/site-packages", "$literal/lib64/python[23]*/site-packages" -ErrorAction Ignore |
@@ -110,7 +110,7 @@ function global:__cudaswitch_bundled {
     }
     $own = @(__cudaswitch_sites $active | ForEach-Object { $_.Substring($active.Length + 1) })
     $persons = @($own -creplace '\Alib64/', 'lib/')
-    # 3.13t is the Python without its lock.
+    # 3.13t is the free-threaded Python.
     $shares = @(foreach ($at in 'lib', 'lib64', 'local/lib', 'local/lib64') {
             "$at/python$python/site-packages", "$at/python${python}t/site-packages"
         })
@@ -124,7 +124,7 @@ function global:__cudaswitch_bundled {
                 [IO.File]::Exists("$folder/$site/torch/lib/libtorch_cuda.so")) { return $true }
         }
     }
-    # What `--with` brings to a layer of uv's, as `sites.overlaid` has it.
+    # What `--with` adds to a layer of uv's, as in `sites.overlaid`.
     if ($env:VIRTUAL_ENV -and $env:VIRTUAL_ENV -cne $active -and $active -ceq (__cudaswitch_virtualenv)) {
         $layered = @(__cudaswitch_sites $env:VIRTUAL_ENV)
         foreach ($file in $layered | ForEach-Object { "$_/_uv_ephemeral_overlay.pth" }) {
@@ -145,7 +145,7 @@ function global:__cudaswitch_bundled {
     $false
 }
 
-# Has the active environment a framework that looks for libdevice outside?
+# Does the active environment have a framework that looks for libdevice elsewhere?
 function global:__cudaswitch_lacks_libdevice {
     $active = __cudaswitch_inside
     if (-not $active) { return $false }
@@ -154,7 +154,7 @@ function global:__cudaswitch_lacks_libdevice {
             $site = [WildcardPattern]::Escape($at)
             $beside = 'nvidia/cuda_nvcc', 'nvidia/cu[0-9]*', 'jaxlib/cuda' |
                 Where-Object { Test-Path -Path "$site/$_/nvvm/libdevice" }
-            # In the environment itself TensorFlow looks since 2.19.
+            # TensorFlow has looked in the environment itself since 2.19.
             $old = 'tensorflow', 'tensorflow_gpu' |
                 Where-Object { (Test-Path -Path "$site/$_-1.*", "$site/$_-2.[0-9].*", "$site/$_-2.1[0-8].*") -contains $true }
             $inside = -not $old -and (Test-Path -LiteralPath "$active/nvvm/libdevice")
@@ -164,8 +164,8 @@ function global:__cudaswitch_lacks_libdevice {
     $false
 }
 
-# The compiler that is to be named for nvcc; it need not be there, and is empty where somebody
-# else has named one. Decides as `activation.host_compiler`: change both.
+# The compiler to name to nvcc; it need not exist, and is empty if somebody else has named one.
+# Decides as `activation.host_compiler` does: change both.
 function global:__cudaswitch_host([string] $Want) {
     $compiler = "$($Want.Split(':') -clike 'cc=*')".Replace('cc=', '')
     if (-not $compiler -or $env:CUDAHOSTCXX -or $env:NVCC_CCBIN -or
@@ -173,7 +173,7 @@ function global:__cudaswitch_host([string] $Want) {
     $cxx = "$env:CXX" -creplace '\A[gc]\+\+\z', ''
     if ($cxx) {
         $compiler = ''
-        # conda-forge's have names of their own, without a folder since the end of 2025.
+        # conda-forge's compilers have names of their own, without a folder since the end of 2025.
         if ($env:CONDA_PREFIX -and -not $cxx.Contains('/') -and [IO.File]::Exists("$env:CONDA_PREFIX/bin/$cxx")) {
             $cxx = "$env:CONDA_PREFIX/bin/$cxx"
         }
@@ -183,12 +183,12 @@ function global:__cudaswitch_host([string] $Want) {
     } elseif ($env:CONDA_PREFIX -and [IO.File]::Exists("$env:CONDA_PREFIX/bin/gcc")) {
         return ''
     }
-    # nvcc cuts its flags at blanks and knows no quotes.
+    # nvcc splits its flags at blanks and knows no quotes.
     if ($compiler -cmatch '[ \t]') { '' } else { $compiler }
 }
 
-# Take a word out of the flags in a variable, once, with the blank that came with it. A variable, a
-# copy of one too, that is empty then, and was unset before us, goes.
+# Remove a word once from the flags in a variable, with the blank that came with it. The variable,
+# or backup of one, is removed if it is empty then and was unset before us.
 function global:__cudaswitch_wordless([string] $Name, [string] $Word) {
     $flags = __cudaswitch_get $Name
     if (-not $flags -or -not $Word) { return }
@@ -207,7 +207,7 @@ function global:__cudaswitch_wordless([string] $Name, [string] $Word) {
     }
 }
 
-# Put words among flags: the host compiler's, and what tells XLA where the toolkit is.
+# Add words to flags: the host compiler's, and what tells XLA where the toolkit is.
 function global:__cudaswitch_flags_set([string] $Want, [string] $Toolkit) {
     $compiler = __cudaswitch_host $Want
     if ($compiler -and [IO.File]::Exists($compiler)) {
@@ -218,7 +218,7 @@ function global:__cudaswitch_flags_set([string] $Want, [string] $Toolkit) {
         $env:CUDAHOSTCXX = $compiler
         $env:NVCC_PREPEND_FLAGS = @("-ccbin=$compiler", $env:NVCC_PREPEND_FLAGS | Where-Object { $_ }) -join ' '
     }
-    # The name of a file of flags stays as it is. XLA takes a value in quotes for one word.
+    # A name of a file of flags stays as it is. XLA takes a value in quotes for one word.
     if ("$env:XLA_FLAGS" -cnotmatch '\A([- \t]|\z)' -or "$env:XLA_FLAGS" -clike '*xla_gpu_cuda_data_dir*') { return }
     if (-not (Test-Path -LiteralPath "$Toolkit/nvvm/libdevice") -or -not (__cudaswitch_lacks_libdevice)) { return }
     $word = "--xla_gpu_cuda_data_dir=$Toolkit"
@@ -228,13 +228,13 @@ function global:__cudaswitch_flags_set([string] $Want, [string] $Toolkit) {
     $env:XLA_FLAGS = @($env:XLA_FLAGS, $word | Where-Object { $_ }) -join ' '
 }
 
-# Take our words out again, and give the host compiler back.
+# Remove our words, and give the host compiler back.
 function global:__cudaswitch_flags_give {
     if ($env:_CUDASWITCH_CC) {
         if ("-ccbin=$env:CUDAHOSTCXX" -ceq $env:_CUDASWITCH_CC) {
             __cudaswitch_set 'CUDAHOSTCXX' (__cudaswitch_get '_CUDASWITCH_WAS_CUDAHOSTCXX')
         }
-        # What conda's nvcc keeps aside would bring ours back when it is left.
+        # The copy that conda's nvcc keeps would bring our word back when that environment is left.
         __cudaswitch_wordless 'NVCC_PREPEND_FLAGS_BACKUP' $env:_CUDASWITCH_CC
         __cudaswitch_wordless 'NVCC_PREPEND_FLAGS' $env:_CUDASWITCH_CC
     }
@@ -244,7 +244,7 @@ function global:__cudaswitch_flags_give {
     }
 }
 
-# The variables that an applied want has, each with its value.
+# The variables that an applied want sets, each with its value.
 function global:__cudaswitch_scalars([string] $Want) {
     $toolkit, $options = $Want.Split(':')
     $values = [ordered] @{ CUDA_HOME = $toolkit; CUDA_PATH = $toolkit; CUDAToolkit_ROOT = $toolkit }
@@ -258,7 +258,7 @@ function global:__cudaswitch_scalars([string] $Want) {
     $values
 }
 
-# What the strongest asks for.
+# What the strongest owner asks for.
 function global:__cudaswitch_strongest {
     $owners = 'U', 'X', 'C', 'V', 'D'
     if ($env:_CUDASWITCH_C -and $env:_CUDASWITCH_V) {
@@ -273,9 +273,9 @@ function global:__cudaswitch_strongest {
     ''
 }
 
-# Undo what is applied and apply what the strongest asks for.
+# Undo what is applied and apply what the strongest owner asks for.
 function global:__cudaswitch_settle {
-    # A person's strict mode, which what we call would inherit, has no unset variables.
+    # The user's strict mode, which what we call would inherit, forbids unset variables.
     Set-StrictMode -Off
     $lists = [ordered] @{ PATH = 'BIN'; _OLD_VIRTUAL_PATH = 'OLD'; LD_LIBRARY_PATH = 'LIB' }
     $old = $env:_CUDASWITCH_OLD, $env:_CUDASWITCH_BIN | Where-Object { $_ } | Select-Object -First 1
@@ -284,8 +284,8 @@ function global:__cudaswitch_settle {
         $before = __cudaswitch_get $name
         if ($null -eq $before) { continue }
         $record = __cudaswitch_get "_CUDASWITCH_$($lists[$name])"
-        # A virtualenv that was left has brought back the PATH that it kept, and one that came
-        # after us took its snapshot with our entries in it.
+        # A virtualenv that was left has restored the PATH that it kept, and one that came after us
+        # took its snapshot with our entries in it.
         if ($name -ceq '_OLD_VIRTUAL_PATH' -or ($name -ceq 'PATH' -and $left)) { $record = $old }
         if ($name -ceq 'PATH') { $record = "$record`:$env:_CUDASWITCH_GONE" }
         $after = __cudaswitch_without $before $record
@@ -314,7 +314,7 @@ function global:__cudaswitch_settle {
     if (-not $toolkit.StartsWith('/') -or -not (Test-Path -LiteralPath $toolkit -PathType Container)) {
         return
     }
-    # What the person has put into it meanwhile may go again.
+    # Folders that the user added in the meantime may be removed again.
     __cudaswitch_set '_CUDASWITCH_LD' $unset
     $libraries = @()
     if ($options -ccontains 'lib=always' -or

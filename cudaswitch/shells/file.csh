@@ -1,5 +1,5 @@
-# _cswl_want = what the version file $_cswl_file asks for. It is read, and complained of, once as long
-# as it and what is installed are the same, and not at every step within a tree.
+# _cswl_want = what the version file $_cswl_file asks for. Python reads it, and complains, once as
+# long as it and what is installed are the same, not at every step within a tree.
 set _cswk_file = "${_cswl_file:q}"
 source "${_cudaswitch_texts:q}/key.csh"
 if ("${_cudaswitch_file:q}" != "") set _cudaswitch_key = "${_cswk_key:q}"

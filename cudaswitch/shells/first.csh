@@ -1,5 +1,5 @@
-# Of a conda environment and a virtualenv the active one is that which comes first on PATH: _csw_first
-# = its owner, of those that ask, and of those that may bring their own CUDA.
+# Of a conda environment and a virtualenv, the one that comes first on PATH is active: _csw_first =
+# its owner, among those that ask for something, and among those that may bring their own CUDA.
 set _csw_value = "${_csw_PATH:q}"
 eval "$_csw_split"
 set _csw_path = ($_csw_words:q)

@@ -1,5 +1,5 @@
-# Words among others, and what conda keeps, are a sh's business: with _csw_way give it takes out those
-# of the want that was applied, with set it puts in those of the new one.
+# Words among flags, and copies that conda keeps, are left to a `sh`: with _csw_way give, it removes
+# those of the want that was applied, with set, it adds those of the new one.
 set _csw_has = $_csw_whole
 if ($_csw_way == give) then
     if ($?_CUDASWITCH_CC || $?_CUDASWITCH_XLA) set _csw_has = 1

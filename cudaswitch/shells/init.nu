@@ -1,10 +1,10 @@
-# What `cudaswitch init` adds to core.nu: the command that changes this shell, and the
-# look-round that the prompt asks for when environment or directory changed.
-# What is this shell's own is kept in lists and records, which Nushell never exports.
+# What `cudaswitch init` adds to core.nu: the command that changes this shell, and the look that the
+# prompt takes when the environment or directory has changed.
+# What belongs to this shell alone is kept in lists and records, which Nushell never exports.
 # $env._cudaswitch_root.0 is the store; requests/NAME in it holds the ready answer to a request.
 # $env._cudaswitch_program.0 is the command itself, which need not be on an environment's PATH.
 
-# The command. After a move, or where it was installed anew elsewhere, that is the one on PATH.
+# The command. If it has been moved, or reinstalled elsewhere, that is the one on PATH.
 def __cudaswitch_program [] {
     let own = $env._cudaswitch_program.0
     if (__cudaswitch_is_file $own) { return $own }
@@ -19,14 +19,14 @@ def __cudaswitch_is_file [path] {
     try { ($path | path expand --strict | path type) == file } catch { false }
 }
 
-# Is a toolkit there? One that is laid over another is of no use without that one.
+# Is a toolkit there? One that is based on another is of no use without it.
 def __cudaswitch_there [home] {
     (__cudaswitch_is_dir $home) and (($'($home)/.base' | path type) != symlink or (__cudaswitch_is_dir $'($home)/.base'))
 }
 
-# The ready answer to a request, null where Python must be asked.
+# The ready answer to a request, null if Python must be asked.
 def __cudaswitch_ready [request] {
-    # A pattern is none.
+    # A pattern is not a request.
     if ($request | describe) != string or $request !~ '^[A-Za-z0-9_+<>=!][A-Za-z0-9._+<>=!,-]*$' { return null }
     let file = $'($env._cudaswitch_root.0)/requests/($request)'
     if not (__cudaswitch_is_file $file) { return null }
@@ -34,7 +34,7 @@ def __cudaswitch_ready [request] {
     if (__cudaswitch_there ($want | split row : | first)) { $want }
 }
 
-# The text of a version file, null where it is another user's, or longer than Python takes.
+# The text of a version file, null if it is another user's, or longer than Python accepts.
 def __cudaswitch_text [file] {
     try {
         let own = (%ls --long --directory $'/proc/($nu.pid)' | get 0.user)
@@ -45,7 +45,7 @@ def __cudaswitch_text [file] {
     } catch { null }
 }
 
-# The ready answer to the text of a version file, null where Python must be asked.
+# The ready answer to the text of a version file, null if Python must be asked.
 def __cudaswitch_read [text] {
     mut said: any = {cuda: null, cudnn: null, libraries: null}
     for line in ($text | lines | str replace --regex '#.*' '' | str trim | where $it != '') {
@@ -57,7 +57,7 @@ def __cudaswitch_read [text] {
     }
     if $said.cuda == null or $said.libraries not-in [null auto always never] { return null }
     let want = (__cudaswitch_ready ([$said.cuda $said.cudnn] | compact | str join '+cudnn'))
-    # The settings may have said it already.
+    # The settings may have said so already.
     if $said.libraries != null and ($want | default '') =~ ':lib=' { return null }
     if $want != null { [$want $said.libraries] | compact | str join ':lib=' }
 }
@@ -74,8 +74,8 @@ def __cudaswitch_file [] {
     }
 }
 
-# The active environment, null where there is none. Of two that one is, whose programs come
-# first on PATH.
+# The active environment, null if there is none. Of two, it is the one whose programs come first on
+# PATH.
 def __cudaswitch_active [] {
     let conda = ($env.CONDA_PREFIX? | default '')
     let venv = (__cudaswitch_virtualenv)
@@ -94,8 +94,8 @@ def __cudaswitch_newer [prefix, file] {
     }
 }
 
-# The ready answer to what the frameworks of an environment need, empty where they need
-# nothing; null where Python must be asked.
+# The ready answer to what the frameworks of an environment need, empty if they need nothing; null
+# if Python must be asked.
 def __cudaswitch_automatic [prefix] {
     let file = $'($env._cudaswitch_root.0)/auto/($prefix | str replace --all / %)'
     if not (__cudaswitch_is_file $file) or (__cudaswitch_newer $prefix $file) { return null }
@@ -105,10 +105,10 @@ def __cudaswitch_automatic [prefix] {
     if $want == '' or (__cudaswitch_there ($want | split row : | first)) { $want }
 }
 
-# What Python answers, which is asked, and complains, once as long as $about and what is installed
-# are the same: not at every step within a tree.
+# Python's answer. It is asked, and complains, once as long as $about and what is installed are the
+# same, not at every step within a tree.
 def --env __cudaswitch_ask_once [what, ...args] {
-    # Not in one word, which would be a pattern.
+    # Not interpolated in place, which would be a pattern.
     let installed = $'($env._cudaswitch_root.0)/requests/.fingerprint'
     let about = [...$what (try { %open --raw $installed | decode utf-8 } catch { '' })]
     let home = ($env._cudaswitch_answer?.0? | default '' | split row : | first)
@@ -119,8 +119,8 @@ def --env __cudaswitch_ask_once [what, ...args] {
     $env._cudaswitch_answer.0 | str trim --right --char "\n"
 }
 
-# What the directory asks for, else the frameworks of the active environment, else the
-# user: _CUDASWITCH_D. What was read of the directory's file is kept, to see it change.
+# _CUDASWITCH_D: what the directory asks for, else the frameworks of the active environment, else
+# the user. What was read of the directory's file is kept for comparison.
 def --env __cudaswitch_directory [] {
     let file = (__cudaswitch_file)
     let text = if $file != null { __cudaswitch_text $file }
@@ -137,14 +137,14 @@ def --env __cudaswitch_directory [] {
         if $want == null { $want = (__cudaswitch_ask_once [$own $text] '--file' $own) }
     }
     $env._CUDASWITCH_D = if ($want | is-empty) { null } else { $want }
-    # What was refused in a tree is told again on the next visit.
+    # A refusal in a tree is reported again on the next visit.
     if $env._cudaswitch_answer?.0? == '' and $env._cudaswitch_asked?.0? not-in [$file $prefix $own] {
         $env._cudaswitch_asked = []
     }
 }
 
-# Has the version file that decides changed, or is there a nearer one? Not asked where what
-# is stronger decides.
+# Has the version file that decides changed, or is there a nearer one? Not asked if something
+# stronger decides.
 def __cudaswitch_edited [] {
     if ([$env._CUDASWITCH_U? $env._CUDASWITCH_X? $env._CUDASWITCH_C? $env._CUDASWITCH_V?] | any { is-not-empty }) { return false }
     let file = $env._cudaswitch_file?.0?
@@ -153,16 +153,16 @@ def __cudaswitch_edited [] {
     $file != null and (__cudaswitch_text $file) != $env._cudaswitch_file.1
 }
 
-# Has an environment a pin? It may have been unpinned in another terminal.
+# Does an environment have a pin? It may have been unpinned in another terminal.
 def __cudaswitch_pins [prefix] {
     __cudaswitch_is_file $'($prefix)/etc/cudaswitch/want'
 }
 
-# What the pin of an environment asks for, null where it has none: where `cudaswitch pin`
-# writes it each slash is a line break.
+# What the pin of an environment asks for, null if it has none: in the file that `cudaswitch pin`
+# writes, each slash is a line break.
 def __cudaswitch_pin [prefix] {
     let file = $'($prefix)/etc/cudaswitch/want'
-    # A relative one would be looked for in any directory.
+    # A relative path would be looked for in any directory.
     if not ($prefix starts-with /) or not (__cudaswitch_pins $prefix) { return null }
     let want = (try { %open --raw $file | decode utf-8 | str replace --regex '\n$' '' | str replace --all "\n" / } catch { return null })
     let pin = $'($prefix)/etc/cudaswitch/pin'
@@ -172,7 +172,7 @@ def __cudaswitch_pin [prefix] {
     let want = if ($now | is-empty) { $want } else { $now }
     let home = ($want | split row : | first)
     if $home == system or (__cudaswitch_there $home) { return $'($want):env=($prefix)' }
-    # Somebody else may have pinned it, and this person's store have what answers it.
+    # Somebody else may have pinned it, and this user's store may have another for that pin.
     let other = (try { ^(__cudaswitch_program) want --file $pin e> /dev/null | collect | str trim --right --char "\n" } catch { '' })
     if $other == system or $other starts-with / { return $'($other):env=($prefix)' }
     if (is-terminal --stderr) {
@@ -199,7 +199,7 @@ def --env __cudaswitch_look [] {
     let before = ($env._CUDASWITCH_ON? | default '')
     let seen = $env._cudaswitch_seen
     let now = [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '' | into string)]
-    # What environments and CUDASWITCH_VERSION ask for may be another thing now, or be gone.
+    # What environments and CUDASWITCH_VERSION ask for may have changed, or be gone.
     let gone = $before != '' and not (__cudaswitch_is_dir ($before | split row : | first))
     if $gone or ($env._cudaswitch_again? | is-not-empty) {
         $env._CUDASWITCH_C = null
@@ -215,7 +215,7 @@ def --env __cudaswitch_look [] {
         $env._CUDASWITCH_V = (__cudaswitch_pin $active)
     }
     let moved = ($seen | take 2) != ($now | take 2)
-    # `auto`, or a name for it, goes by the environment. What was refused is told once.
+    # `auto`, or an alias for it, depends on the environment. A refusal is reported once.
     let moves = $moved and $'($now.3):($env._CUDASWITCH_X?)' =~ '^(auto:|(?!system:|latest:)[A-Za-z][\w.+-]*:.)'
     if $now.3 != ($seen | get --optional 3) or ($env._cudaswitch_again? | is-not-empty) or $moves {
         $env._CUDASWITCH_X = null
@@ -229,7 +229,7 @@ def --env __cudaswitch_look [] {
     } else if ($env._CUDASWITCH_U? | is-empty) {
         __cudaswitch_directory
     }
-    # Without a reason nothing is touched: people put their own folders before ours.
+    # Nothing is touched without a reason: users put their own folders before ours.
     if $moved or ($env._CUDASWITCH_GONE? | is-not-empty) or (__cudaswitch_strongest) != ($before | str replace --regex ':nvcc$' '') {
         __cudaswitch_settle
     }
@@ -238,7 +238,7 @@ def --env __cudaswitch_look [] {
     if $before != ($env._CUDASWITCH_ON? | default '') { __cudaswitch_say }
 }
 
-# One line on what is active now.
+# Print one line on what is active now.
 def __cudaswitch_say [] {
     if ($env.CUDASWITCH_QUIET? | is-not-empty) { return }
     let on = ($env._CUDASWITCH_ON? | default '')
@@ -250,15 +250,15 @@ def __cudaswitch_say [] {
     let compiler = if ($env._CUDASWITCH_CC? | is-empty) { __cudaswitch_host (__cudaswitch_variables) $on } else { '' }
     let lacks = if $compiler != '' and (%which $compiler | is-empty) { $" \(its nvcc refuses the gcc here: install ($compiler | path basename)\)" } else { '' }
     let home = ($on | split row : | first)
-    # `cuda`, of /opt/cuda, tells nobody which.
+    # A name such as `cuda`, of /opt/cuda, does not tell which one it is.
     let name = if ($home | path basename) =~ '[0-9]' { $home | path basename | str replace --regex '^cuda-' '' } else { $home }
     print --stderr $'cudaswitch: CUDA ($name)($why)($lacks)'
 }
 
-# What is brought back with an overlay: Nushell gives its variables the values that they had
-# in it when it was left, where they are set outside too. $env._cudaswitch_outside holds their
-# values there; $env._cudaswitch_awake is set nowhere else, and so gone in an overlay that
-# was entered just now.
+# Correct what comes back with an overlay: Nushell gives its variables the values that they had in
+# it when it was left, if they are also set outside. $env._cudaswitch_outside holds their values
+# outside; $env._cudaswitch_awake is set only inside, and so is gone in an overlay that was just
+# entered.
 def --env __cudaswitch_overlay [] {
     let overlay = (overlay list | where active | last | get name)
     if $env._cudaswitch_base? == null { $env._cudaswitch_base = [$overlay] }
@@ -270,7 +270,7 @@ def --env __cudaswitch_overlay [] {
     if $env._cudaswitch_awake? == null {
         let inside = $env._cudaswitch_inside
         let stale = ($inside | columns | where {|name| ($inside | get $name) == ($now | get $name) })
-        # `select` of nothing is all.
+        # `select` of no columns would select all.
         if ($stale | is-not-empty) { load-env ($env._cudaswitch_outside.variables | select ...$stale) }
         $env._cudaswitch_seen = $env._cudaswitch_outside.seen
         $env._cudaswitch_awake = [true]
@@ -292,20 +292,20 @@ def --env __cudaswitch_prompt [] {
 # Switch CUDA toolkits: `cudaswitch use 10.1`, `cudaswitch off`, `cudaswitch --help`
 def --env --wrapped cudaswitch [...args] {
     let input = $in
-    # As for any program: without a type, a bare `*.cu` or `~` is a pattern or a path, and a bare 12.10
-    # is text as typed. A number is a variable's.
+    # As for any program: without a type, a bare `*.cu` or `~` is a pattern or a path, and a bare
+    # 12.10 is text as typed. A number comes from a variable.
     let args = ($args | each {|it| if ($it | describe) == glob { $it } else { $it | into string } })
     let command = ($args | get --optional 0)
     let rest = ($args | skip 1)
     let own = $command in [use pin unpin] or $args in [[off] [off --]]
     if not $own or ($args | any {|arg| $arg in [-h --help] }) {
-        # What these print goes on down a pipeline; the prompt looks at what they have changed.
+        # Their output goes on down a pipeline; the prompt looks at what they have changed.
         let changing = [pin unpin install adopt remove alias sync gc
             config+set config+unset doctor+--fix verify+--repair]
         if $command in $changing or ($args | any {|arg| $'($command)+($arg)' in $changing }) {
             $env._cudaswitch_again = [1]
         }
-        # Even nothing that is piped on would take the terminal away.
+        # Even piping null into it would take the terminal away.
         if $input == null { ^(__cudaswitch_program) ...$args } else { $input | ^(__cudaswitch_program) ...$args }
     } else if $command in [use off] {
         let want = if $command == off { '' } else if $rest == [-] {
@@ -323,9 +323,9 @@ def --env --wrapped cudaswitch [...args] {
             let ready = if ($rest | length) == 1 { __cudaswitch_ready $rest.0 }
             if $ready == null { ^(__cudaswitch_program) want --for-use ...$rest } else { $ready }
         }
-        # The prompt has not seen what else stands on this line: an overlay may be left or entered.
+        # The prompt has not seen what else is on this line: an overlay may be left or entered.
         __cudaswitch_overlay
-        # Where there was none, `off` gives nothing up that `use -` could mean.
+        # Without a choice, `off` gives up nothing that `use -` could return to.
         if $want != '' or ($env._CUDASWITCH_U? | is-not-empty) {
             $env._CUDASWITCH_PREVIOUS = ($env._CUDASWITCH_U? | default '')
         }

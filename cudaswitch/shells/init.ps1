@@ -1,16 +1,16 @@
-# What `cudaswitch init pwsh` adds to core.ps1: the function that changes this shell, and the
-# look-round before a prompt. Pins of environments are read from their `want` files.
+# What `cudaswitch init pwsh` adds to core.ps1: the function that changes this shell, and the look
+# before a prompt. Pins of environments are read from their `want` files.
 # $_cudaswitch_root is the store; requests/NAME in it holds the ready answer to a request.
 # $_cudaswitch_program is the command itself.
 
-# The command. After a move, or where it was installed anew elsewhere, that is the one on PATH.
+# The command. If it has been moved, or reinstalled elsewhere, that is the one on PATH.
 function global:__cudaswitch_located {
     if ([IO.File]::Exists($global:_cudaswitch_program)) { return $global:_cudaswitch_program }
     $found = Get-Command -Name cudaswitch -CommandType Application -TotalCount 1 -ErrorAction Ignore
     if ($found) { $found.Source } else { $global:_cudaswitch_program }
 }
 
-# Is a toolkit there? One that is laid over another is of no use without that one. What is listed
+# Is a toolkit there? One that is based on another is of no use without it. A `.base` that is listed
 # may be a link that leads nowhere.
 function global:__cudaswitch_there([string] $Toolkit) {
     [IO.Directory]::Exists($Toolkit) -and
@@ -18,7 +18,7 @@ function global:__cudaswitch_there([string] $Toolkit) {
         [IO.Directory]::GetFileSystemEntries($Toolkit, '.base').Count -eq 0)
 }
 
-# The ready answer to a request, nothing where Python must be asked.
+# The ready answer to a request, nothing if Python must be asked.
 function global:__cudaswitch_ready([string] $Request) {
     if ($Request -cnotmatch '\A[A-Za-z0-9_+<>=!][A-Za-z0-9._+<>=!,-]*\z') { return }
     $file = "$global:_cudaswitch_root/requests/$Request"
@@ -43,8 +43,8 @@ function global:__cudaswitch_newer([string] $Prefix, [string] $File) {
     $false
 }
 
-# The active environment, nothing where there is none. Of two that one is, whose programs come
-# first on PATH.
+# The active environment, nothing if there is none. Of two, it is the one whose programs come first
+# on PATH.
 function global:__cudaswitch_active {
     $venv = __cudaswitch_virtualenv
     $both = @($venv, $env:CONDA_PREFIX)
@@ -59,8 +59,8 @@ function global:__cudaswitch_active {
     }
 }
 
-# The ready answer to what the frameworks of an environment need, empty where they need
-# nothing; $null where Python must be asked.
+# The ready answer to what the frameworks of an environment need, empty if they need nothing; $null
+# if Python must be asked.
 function global:__cudaswitch_automatic([string] $Prefix) {
     $file = "$global:_cudaswitch_root/auto/$($Prefix.Replace('/', '%'))"
     if (-not [IO.File]::Exists($file) -or (__cudaswitch_newer $Prefix $file)) { return $null }
@@ -70,8 +70,8 @@ function global:__cudaswitch_automatic([string] $Prefix) {
     $said[1]
 }
 
-# What Python answers, which is asked, and complains, once as long as $About and what is installed
-# are the same.
+# Python's answer. It is asked, and complains, once as long as $About and what is installed are the
+# same.
 function global:__cudaswitch_ask_once([string] $About, [string] $Option, [string] $Value) {
     $now = "$About`:$(__cudaswitch_content "$global:_cudaswitch_root/requests/.fingerprint")"
     if ($now -cne $global:_cudaswitch_asked) {
@@ -83,7 +83,7 @@ function global:__cudaswitch_ask_once([string] $About, [string] $Option, [string
     $global:_cudaswitch_answer
 }
 
-# The content of a version file, to see it change.
+# The content of a version file, for comparison.
 function global:__cudaswitch_content([string] $File) {
     "$(Get-Content -LiteralPath $File -Raw -ErrorAction Ignore)"
 }
@@ -116,8 +116,8 @@ function global:__cudaswitch_directory {
     }
 }
 
-# Has the version file that decides changed, or is there a nearer one? Not asked where what
-# is stronger decides.
+# Has the version file that decides changed, or is there a nearer one? Not asked if something
+# stronger decides.
 function global:__cudaswitch_edited {
     if ($env:_CUDASWITCH_U -or $env:_CUDASWITCH_X -or $env:_CUDASWITCH_C -or $env:_CUDASWITCH_V) {
         return $false
@@ -129,10 +129,10 @@ function global:__cudaswitch_edited {
     -not [IO.File]::Exists($file) -or (__cudaswitch_content $file) -cne $global:_cudaswitch_text
 }
 
-# What an environment's pin wants, nothing where there is none.
+# What an environment's pin asks for, nothing if there is none.
 function global:__cudaswitch_pinned([string] $Prefix) {
     $file = "$Prefix/etc/cudaswitch/want"
-    # A relative one would be looked for in any directory.
+    # A relative path would be looked for in any directory.
     if (-not $Prefix.StartsWith('/') -or -not [IO.File]::Exists($file)) { return }
     $want = [IO.File]::ReadAllText($file).TrimEnd("`n").Replace("`n", '/')
     $pin = "$(Get-Content -LiteralPath "$Prefix/etc/cudaswitch/pin" -Raw -ErrorAction Ignore)"
@@ -142,7 +142,7 @@ function global:__cudaswitch_pinned([string] $Prefix) {
     }
     $toolkit = $want.Split(':')[0]
     if ($toolkit -cne 'system' -and -not (__cudaswitch_there $toolkit)) {
-        # Somebody else may have pinned it, and this person's store have what answers it.
+        # Somebody else may have pinned it, and this user's store may have another for that pin.
         $other = "$(& (__cudaswitch_located) want --file "$Prefix/etc/cudaswitch/pin" 2> $null)"
         $want = if ($other -cmatch '^(/|system$)') { $other } else { 'gone' + $want.Substring($toolkit.Length) }
     }
@@ -171,7 +171,7 @@ function global:__cudaswitch_look {
     $on = "$env:_CUDASWITCH_ON"
     $was = "$global:_cudaswitch_seen||".Split('|')
     if ($was[1] -cne "$env:VIRTUAL_ENV") {
-        # `deactivate` brings back the PATH of the activation.
+        # `deactivate` restores the PATH of the activation.
         if ($was[1] -and $global:_cudaswitch_kept) {
             $env:_CUDASWITCH_GONE = "$env:_CUDASWITCH_GONE`:$global:_cudaswitch_kept"
         }
@@ -193,7 +193,7 @@ function global:__cudaswitch_look {
         }
         __cudaswitch_set $owner $want
     }
-    # `auto`, or a name for it, goes by the environment. What was refused is told once.
+    # `auto`, or an alias for it, depends on the environment. A refusal is reported once.
     if ($was[3] -cne "$env:CUDASWITCH_VERSION" -or
         ($moved -and "${env:CUDASWITCH_VERSION}:$env:_CUDASWITCH_X" -cmatch '^(auto:|(?!system:|latest:)[A-Za-z][\w.+-]*:.)')) {
         $want = $null
@@ -209,7 +209,7 @@ function global:__cudaswitch_look {
     } elseif (-not $env:_CUDASWITCH_U) {
         __cudaswitch_set '_CUDASWITCH_D' (__cudaswitch_directory)
     }
-    # Without a reason nothing is touched: people put their own folders before ours.
+    # Nothing is touched without a reason: users put their own folders before ours.
     if ($moved -or $env:_CUDASWITCH_GONE -or
         (__cudaswitch_strongest) -cne ($on -creplace ':nvcc\z', '')) {
         __cudaswitch_settle
@@ -218,13 +218,13 @@ function global:__cudaswitch_look {
     if ($on -cne "$env:_CUDASWITCH_ON") { __cudaswitch_say }
 }
 
-# One line on what is active now.
+# Print one line on what is active now.
 function global:__cudaswitch_say {
     if ($env:CUDASWITCH_QUIET) { return }
     $line = 'no toolkit'
     if ($env:_CUDASWITCH_ON) {
         $folder = $env:_CUDASWITCH_ON.Split(':')[0]
-        # `cuda`, of /opt/cuda, tells nobody which.
+        # A name such as `cuda`, of /opt/cuda, does not tell which one it is.
         if ($folder -cmatch '[0-9][^/]*\z') { $folder = $folder.Split('/')[-1] -creplace '^cuda-', '' }
         $line = "CUDA $folder"
         if (-not $env:_CUDASWITCH_LIB) {
@@ -241,8 +241,8 @@ function global:__cudaswitch_say {
 }
 
 function global:__cudaswitch_choose([string] $Want) {
-    # Not exported: PowerShell before 7.5 has no variables that are set but empty. Where there was
-    # no choice, `off` gives nothing up that `use -` could mean.
+    # Not exported: PowerShell before 7.5 has no variables that are set but empty. Without a choice,
+    # `off` gives up nothing that `use -` could return to.
     if ($Want -or $env:_CUDASWITCH_U) { $global:_cudaswitch_previous = "$env:_CUDASWITCH_U" }
     if ($Want) {
         $env:_CUDASWITCH_U = $Want
@@ -254,8 +254,8 @@ function global:__cudaswitch_choose([string] $Want) {
     }
 }
 
-# The words of a call as a program would get them: what commas join is one word, and the `--` of
-# `exec`, which PowerShell keeps from every function, stands where the line that was typed has it.
+# The words of a call as a program would get them: words joined by commas are one, and the `--` of
+# `exec`, which PowerShell keeps from every function, is put where the typed line has it.
 function global:__cudaswitch_words([object[]] $Given, $Call) {
     $words = [Collections.Generic.List[object]]::new()
     foreach ($word in $Given) {
@@ -268,7 +268,7 @@ function global:__cudaswitch_words([object[]] $Given, $Call) {
         $typed = $tree.Find({ $args[0] -is [Management.Automation.Language.CommandAst] }, $true)
         $at = 0
         foreach ($element in $typed.CommandElements | Select-Object -Skip 1) {
-            # Behind what may be any number of words no place is known.
+            # After something that may be any number of words, no position is known.
             if ($element.Splatted -or $element.Argument -or $at -gt $words.Count) { break }
             if ($element.ParameterName -ceq '-') {
                 $words.Insert($at, '--')
@@ -285,7 +285,7 @@ function global:cudaswitch {
     $words = @(__cudaswitch_words $args $MyInvocation)
     $command = "$($words[0])"
     $help = $words -ccontains '--help' -or $words -ccontains '-h'
-    # What it stays at where the program is gone.
+    # The exit status if the program is gone.
     $global:LASTEXITCODE = 127
     if ($command -ceq 'use' -and -not $help) {
         if ($words.Count -eq 2 -and $words[1] -ceq '-') {
@@ -327,10 +327,10 @@ function global:cudaswitch {
         $changing = "pin unpin install adopt remove alias sync gc".Split(' ')
         $changing += "config+set config+unset doctor+--fix verify+--repair".Split(' ')
         if ($help -or -not ($said | Where-Object { $changing -ccontains $_ })) { return }
-        # What the pin of an active environment asks for may be another thing now.
+        # What the pin of an active environment asks for may have changed.
         __cudaswitch_set '_CUDASWITCH_C' $null
         __cudaswitch_set '_CUDASWITCH_V' $null
-        # What failed has perhaps come halfway, and what was refused has been told.
+        # A command that failed may have done part of its work; a refusal was reported already.
         if (-not $code) { $global:_cudaswitch_asked = '' }
         __cudaswitch_look
         $global:LASTEXITCODE = $code
@@ -347,8 +347,8 @@ function global:__cudaswitch_prompt {
     $global:LASTEXITCODE = $code
 }
 
-# A prompt that looks round and then calls the person's, for which $? and $LASTEXITCODE are as
-# they were. It holds that one itself: others wrap ours, which may then be around theirs again.
+# A prompt that takes a look and then calls the user's, which finds $? and $LASTEXITCODE as they
+# were. It holds the user's prompt itself: others may wrap ours, which may then wrap theirs again.
 function global:__cudaswitch_around($Prompt) {
     {
         $ok = $?
@@ -361,7 +361,7 @@ function global:__cudaswitch_around($Prompt) {
 if (-not (Test-Path -Path Variable:global:_cudaswitch_previous)) {
     $global:_cudaswitch_previous = $env:_CUDASWITCH_PREVIOUS
 }
-# A prompt that was set since, in the place of ours, is taken in too.
+# A prompt that has replaced ours since is wrapped, too.
 if ("$function:prompt" -cnotlike '*__cudaswitch_prompt*') {
     Set-Item -Path Function:global:prompt -Value (__cudaswitch_around $function:prompt)
 }

@@ -1,5 +1,5 @@
-# $_cswk_key is another one after an edit of the file $_cswk_file: csh reads no file, and starts
-# no program for this. It sees times to the second.
+# $_cswk_key changes when the file $_cswk_file is edited: csh cannot read files, and starts no
+# program for this. It sees times to the second.
 @ _cswk_time = (-M "${_cswk_file:q}")
 @ _cswk_size = (-Z "${_cswk_file:q}")
 @ _cswk_inode = (-I "${_cswk_file:q}")

@@ -1,5 +1,5 @@
-# _csx_leaving = 1 where a script of the environment that is left asks, else 0: what conda runs is in a
-# variable of its own, which stays. Behind our hook in activate.d it has finished, and by the next prompt.
+# _csx_leaving = 1 if the caller is a deactivate script of the environment being left, else 0: conda
+# keeps what it runs in a variable. After our hook in activate.d, or a prompt, it has finished.
 set _csx_leaving = 0
 if (! $?CONDA_PREFIX || ! $?ask_conda) exit
 eval 'set _csx_env = "${CONDA_PREFIX:q}"'

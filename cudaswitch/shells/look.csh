@@ -6,13 +6,13 @@ if ($?VIRTUAL_ENV) eval 'set _cswl_now[2] = "${VIRTUAL_ENV:q}"'
 if ($?CUDASWITCH_VERSION) eval 'set _cswl_now[4] = "${CUDASWITCH_VERSION:q}"'
 set _cswl_before = ""
 if ($?_CUDASWITCH_ON) eval 'set _cswl_before = "${_CUDASWITCH_ON:q}"'
-# What a shell is born with is no news to it.
+# What a shell starts with is not news to it.
 if (! $?_cudaswitch_told) set _cudaswitch_told = "${_cswl_before:q}"
 set _cswl_settle = $?_CUDASWITCH_GONE
 set _cswl_asked = 1
 if ($#_cudaswitch_seen == 4) then
     if ("$_cudaswitch_seen[1]:q" != "$_cswl_now[1]:q" || "$_cudaswitch_seen[2]:q" != "$_cswl_now[2]:q") set _cswl_settle = 1
-    # `auto`, or a name for it, goes by the environment. What was refused is told once.
+    # `auto`, or an alias for it, depends on the environment. A refusal is reported once.
     if ("$_cudaswitch_seen[4]:q" == "$_cswl_now[4]:q") then
         if (! $_cswl_settle || "$_cswl_now[4]:q" !~ [A-Za-z]* || "$_cswl_now[4]:q" == system) set _cswl_asked = 0
         if ("$_cswl_now[4]:q" != auto && ! $?_CUDASWITCH_X) set _cswl_asked = 0
@@ -20,14 +20,14 @@ if ($#_cudaswitch_seen == 4) then
 else
     set _cswl_settle = 1
 endif
-# What frameworks need is asked once an activation: a list of one, and empty before.
+# What frameworks need is asked once per activation: a list of one, empty before.
 if ($_cswl_settle || $_cudaswitch_again || ! $?_cudaswitch_framework) set _cudaswitch_framework = ()
 
-# The text of a command: the shell that runs it puts in what the variables hold.
+# The text of a command: the variables in it are expanded when it is run.
 set _cswl_ask = '/bin/sh "${_cudaswitch_texts:q}/ask.sh" $_cudaswitch_root:q $_cudaswitch_program:q'
 
-# A layer of `uv run --with`, whose scripts nobody sources, counts as what is below it. It takes a process
-# to see that, once.
+# A layer of `uv run --with`, whose scripts nobody sources, counts as the environment below it.
+# Finding that takes a process, once.
 set _cswl_venv = "$_cswl_now[2]:q"
 if ("${_cswl_venv:q}" =~ /* && ! $?_OLD_VIRTUAL_PATH) then
     if (! $?_cudaswitch_layer) set _cudaswitch_layer = ("" "")
@@ -39,7 +39,7 @@ if ("${_cswl_venv:q}" =~ /* && ! $?_OLD_VIRTUAL_PATH) then
     set _cswl_venv = "$_cudaswitch_layer[2]:q"
 endif
 
-# A hook tells of a toolkit that is gone, and takes it off.
+# If the toolkit is gone, the hook runs again to say so, and to undo it.
 set _cswl_words = "${_cswl_before:as/ //:as/	//:as/:/ /}"
 set _cswl_words = ($_cswl_words:x)
 set _cswl_home = "$_cswl_words[1]:q"
@@ -47,8 +47,8 @@ set _cswl_home = "${_cswl_home:as///:as// /:as//	/:q}"
 set _cswl_gone = 0
 if ("${_cswl_home:q}" =~ /* && ! -d "${_cswl_home:q}/.") set _cswl_gone = 1
 
-# What C and V ask for ends with env=FOLDER. After a change of pins the hook of an active
-# environment may ask for another thing.
+# What C and V ask for ends with env=FOLDER. After a change of pins, the hook of an active
+# environment may ask for something else.
 foreach _cswl_owner (V C)
     set _cswl_active = "$_cswl_now[1]:q"
     if ($_cswl_owner == V) set _cswl_active = "${_cswl_venv:q}"
@@ -68,7 +68,7 @@ foreach _cswl_owner (V C)
     set _cswl_level = 1
     if ($?CONDA_SHLVL && $?PATH) eval 'set _cswl_level = "${CONDA_SHLVL:q}"'
     if ($_cswl_owner == C && "${_cswl_active:q}" != "" && "${_cswl_level:q}" =~ {[2-9],[1-9][0-9]}) then
-        # Below a stacked environment this one is still active.
+        # Below a stacked environment, this one is still active.
         set _cswl_below = 0
         while ($_cswl_level > 1)
             eval 'set _cswl_has = $?CONDA_STACKED_'$_cswl_level
@@ -86,8 +86,8 @@ foreach _cswl_owner (V C)
     endif
     unsetenv _CUDASWITCH_$_cswl_owner
 end
-# A hook that did not run: its activate script was rewritten, or bypassed.
-# A relative one would be looked for in any directory.
+# Run hooks that have not run, because their activate script was rewritten or bypassed. A relative
+# path would be looked for in any directory.
 if ("${_cswl_venv:q}" =~ /* && ! $?_CUDASWITCH_V) then
     set _cswl_hook = "${_cswl_venv:q}/etc/cudaswitch/on.csh"
     if (-f "${_cswl_hook:q}") source "${_cswl_hook:q}"
@@ -96,7 +96,7 @@ if ("$_cswl_now[1]:q" =~ /* && ! $?_CUDASWITCH_C) then
     set _cswl_hook = "$_cswl_now[1]:q/etc/conda/activate.d/~~cudaswitch.csh"
     if (-f "${_cswl_hook:q}") source "${_cswl_hook:q}"
 endif
-# What it was stacked on is still active.
+# What the active environment is stacked on is still active.
 if ("$_cswl_now[1]:q" != "" && ! $?_CUDASWITCH_C) source "${_cudaswitch_texts:q}/below.csh"
 if ($_cswl_asked) unsetenv _CUDASWITCH_X
 if ($_cswl_asked && "$_cswl_now[4]:q" != "") then
@@ -106,8 +106,8 @@ if ($_cswl_asked && "$_cswl_now[4]:q" != "") then
 endif
 
 # What the directory asks for, else the frameworks of the active environment, else the user.
-# $_cudaswitch_file is the version file of the directory, $_cudaswitch_key tells it from itself
-# after an edit.
+# $_cudaswitch_file is the version file of the directory, $_cudaswitch_key changes when it is
+# edited.
 set _cswl_of = none
 if ($?_CUDASWITCH_U) then
     if ("${_CUDASWITCH_U:q}" != "") set _cswl_of = use
@@ -130,7 +130,7 @@ else if ($_cswl_of == none) then
         endif
         set _cswl_dir = "${_cswl_dir:h:q}"
     end
-    # What was refused in a tree is told again on the next visit.
+    # A refusal in a tree is reported again on the next visit.
     set _cswl_refused = "${_cudaswitch_refused:q}"
     set _cudaswitch_refused = ""
     set _cswl_want = ""
@@ -154,12 +154,12 @@ endif
 
 set _cudaswitch_again = 0
 
-# A hook may have settled for these.
+# A hook may have settled for these environments.
 if ($?_cudaswitch_entered && ! $?_CUDASWITCH_GONE) then
     if ("${_cudaswitch_entered:q}" == "$_cswl_now[1]:q|$_cswl_now[2]:q") set _cswl_settle = 0
 endif
 unset _cudaswitch_entered
-# Without a reason nothing is touched: people put their own folders before ours.
+# Nothing is touched without a reason: users put their own folders before ours.
 if (! $_cswl_settle) then
     set _csw_do = strongest
     set _csw_texts = "${_cudaswitch_texts:q}"
@@ -174,7 +174,7 @@ endif
 set _cudaswitch_seen = ("$_cswl_now[1]:q" "$_cswl_now[2]:q" "$_cswl_now[3]:q" "$_cswl_now[4]:q")
 set _cswl_after = ""
 if ($?_CUDASWITCH_ON) eval 'set _cswl_after = "${_CUDASWITCH_ON:q}"'
-# Nothing is said in scripts, nor on a `cd`, which may be a subshell's: these run there as well.
+# Nothing is reported in scripts, nor on a `cd`, as in a subshell: these run there as well.
 unset _cudaswitch_news
 if ($?prompt && "${_cudaswitch_told:q}" != "${_cswl_after:q}") then
     if ($?_cswp_moved) then

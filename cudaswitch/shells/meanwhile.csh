@@ -1,5 +1,5 @@
-# Settle for what a script of the environment that is left chose: conda is to export a PATH that it
-# computed before.
+# Settle for the choice of a script of the environment being left: conda will still export a PATH
+# that it computed before.
 set _csx_gone = ""
 if ($?_CUDASWITCH_GONE) eval 'set _csx_gone = "${_CUDASWITCH_GONE:q}"'
 set _csw_do = leave

@@ -1,5 +1,5 @@
-# A variable of the shell hides the exported one of its name, and is the person's own. Those of the
-# names that core.csh reads are put aside, and are back when this is sourced again.
+# A shell variable hides the exported one of its name, and is the user's own. Those with names that
+# core.csh reads are saved, and restored when this is sourced again.
 if ($?_csw_own) then
     foreach _csw_name ($_csw_own)
         eval "set $_csw_name = "'($_csw_own_'$_csw_name':q)'
@@ -10,7 +10,7 @@ set _csw_own = ()
 foreach _csw_name (LD_LIBRARY_PATH $_csw_scalars)
     eval 'set _csw_has = $?'$_csw_name
     if (! $_csw_has) continue
-    # To what is exported a subscript is text behind it, and ends with the line.
+    # After an exported variable, a subscript is mere text, and ends with the line.
     eval 'set _csw_value = "${'$_csw_name':q}"'
     if ("${_csw_value:q}" =~ *"${_csw_break:q}"*) continue
     eval 'set _csw_has = ("$'$_csw_name'[*]:q" "${'$_csw_name':q}")'

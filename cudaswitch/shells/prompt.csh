@@ -1,5 +1,5 @@
-# Before each prompt, and on `cd`, where _cswp_moved is set: look round when environment, directory
-# or version file changed, or where there is news since the last prompt.
+# Before each prompt, and on `cd`, where _cswp_moved is set: look if the environment, directory or
+# version file has changed, or if there is news since the last prompt.
 if (! $?_cswp_moved && $?ask_conda) eval 'set _cudaswitch_ran = ($ask_conda:q)'
 set _cswp_now = ("" "" "${cwd:q}" "")
 if ($?CONDA_PREFIX) eval 'set _cswp_now[1] = "${CONDA_PREFIX:q}"'
@@ -20,7 +20,7 @@ else if ($?_cudaswitch_file && ! ($?_CUDASWITCH_U || $?_CUDASWITCH_X || $?_CUDAS
         unset _cswk_*
     endif
 endif
-# On the way of conda out of an environment a `cd` takes up nothing.
+# While conda leaves an environment, a `cd` takes up nothing.
 if ($_cswp_look && $?_cswp_moved) then
     source "${_cudaswitch_texts:q}/leaving.csh"
     if ($_csx_leaving) set _cswp_look = 0

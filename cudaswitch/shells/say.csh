@@ -1,4 +1,4 @@
-# One line on what is active now, where it is another than _cudaswitch_line.
+# Print one line on what is active now, if it differs from _cudaswitch_line.
 set _cudaswitch_told = ""
 if ($?_CUDASWITCH_ON) eval 'set _cudaswitch_told = "${_CUDASWITCH_ON:q}"'
 set _csws_quiet = 0

@@ -1,7 +1,7 @@
-# Run the `sh` that $_csw_words is, and take up what it printed of the variables $_csw_names: a
-# line each, `=` and the value, for words that are empty get lost, or `-` for one that is unset.
+# Run the `sh` command in $_csw_words, and set the variables $_csw_names to what it printed: a line
+# each, `=` and the value, because empty words get lost, or `-` for one that is unset.
 set _csw_values = ("`$_csw_words`")
-# A line break in one of them is not told from the end of one.
+# A line break in a value cannot be told from the end of one.
 if ($#_csw_values != $#_csw_names) exit
 set _csw_n = 0
 foreach _csw_name ($_csw_names)

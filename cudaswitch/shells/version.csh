@@ -1,5 +1,5 @@
 # CUDASWITCH_VERSION is stronger than the pin that is entered, which asks for $_csw_asks. The prompt
-# looks at it, and in a script none comes.
+# would look at it, but in a script none comes.
 set _csw_value = ""
 if ($?CUDASWITCH_VERSION) eval 'set _csw_value = "${CUDASWITCH_VERSION:q}"'
 if ("${_csw_value:q}" == "") then
