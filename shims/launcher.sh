@@ -1,8 +1,8 @@
 # shellcheck shell=dash disable=SC2016,SC2154  # `names` in messages; said.sh sets the rest
-# What a shim does where said.sh has found nothing. Written behind answers.sh.
+# What a shim does if said.sh has found nothing. Written after answers.sh.
 
-# Add the line that asks for the toolkit to the name of the pin or version file
-# $_cudaswitch_origin, as Python has it.
+# Add the line that asks for the toolkit to the name of the pin or version file $_cudaswitch_origin,
+# as Python does.
 __cudaswitch_lined() {
     \local number line __csw
     case $_cudaswitch_origin in /*) ;; *) return 0 ;; esac
@@ -24,7 +24,7 @@ __cudaswitch_lined() {
     done < "$_cudaswitch_origin"
 }
 
-# Python is asked in the store of this shim, wherever it is called from.
+# Python is asked with the store of this shim, wherever the shim is called from.
 __cudaswitch_ask() {
     if ! [ -x "$_cudaswitch_program" ]; then
         __cudaswitch_lined
@@ -41,8 +41,8 @@ __cudaswitch_decided() {
     __cudaswitch_read "$_cudaswitch_origin" || __cudaswitch_ask --file "$_cudaswitch_origin" || exit
 }
 
-# The active environment has no pin: _cudaswitch_origin = that of the next that has one, of those
-# that it stands on, as `environments.standing_environments` has them; fails where none has.
+# The active environment has no pin: _cudaswitch_origin = the pin of the next environment below it
+# that has one, in the order of `environments.standing_environments`; fails if none has.
 __cudaswitch_pinned() {
     \local level env venv __csw
     __cudaswitch_virtualenv
@@ -89,7 +89,7 @@ if [ -z "$_cudaswitch_origin" ]; then
     else
         __csw='' _cudaswitch_origin=$_cudaswitch_env
         if [ -n "$_cudaswitch_env" ] && ! __cudaswitch_automatic "$_cudaswitch_env"; then
-            # What nobody has asked for stops nobody: where it is not installed, that is said once.
+            # Nobody has asked for it: if it is not installed, that stops nobody, and is said once.
             __cudaswitch_ask --environment "$_cudaswitch_env" || case $? in 1) ;; *) exit ;; esac
         fi
         if [ -z "$__csw" ] && [ -f "$_cudaswitch_root/global" ]; then
@@ -105,14 +105,14 @@ if [ -n "${__csw#system}" ] && [ -f "$__csw/bin/$_cudaswitch_tool" ] \
     exec "$__csw/bin/$_cudaswitch_tool" "$@"
 fi
 
-# What follows is needed where it is not there, and read only then.
+# What follows is needed if the tool is not there, and read only then.
 
-# Look through the stores: _cudaswitch_name = that of the toolkit $__csw,
-# _cudaswitch_having = the toolkits that have the tool.
+# Look through the stores: _cudaswitch_name = the name of the toolkit $__csw, _cudaswitch_having =
+# the toolkits that have the tool.
 __cudaswitch_survey() {
     \local stores store kit at
     _cudaswitch_name=${__csw##*/} _cudaswitch_having='' stores=${CUDASWITCH_STORES-}
-    # What config.toml says of them is noted there.
+    # The stores that config.toml names are noted there.
     at=$_cudaswitch_root/requests/.stores
     if [ -z "$stores" ] && [ -f "$at" ]; then IFS= \read -r stores < "$at"; fi
     stores=$_cudaswitch_root:$stores:
@@ -120,7 +120,7 @@ __cudaswitch_survey() {
         store=${stores%%:*} stores=${stores#*:}
         for kit in "${store:-/nowhere}"/toolkits/*/cudaswitch.json; do
             kit=${kit%/*} kit=${kit##*/}
-            # An adopted toolkit lies elsewhere; the answer to its full name says where.
+            # An adopted toolkit is elsewhere; the answer to its full name says where.
             case $kit in *+*) at=$store/requests/$kit ;; *) at=$store/requests/$kit+cudnnnone ;; esac
             if [ -f "$at" ] && IFS= \read -r at < "$at"; then
                 at=${at%%:*}
@@ -133,7 +133,7 @@ __cudaswitch_survey() {
     done
 }
 
-# End with the reason $1, and with the hint $2, else with where the tool would be.
+# End with the reason $1, and with the hint $2, or else with where the tool would be.
 __cudaswitch_fail() {
     \local hint
     hint=${2:-${_cudaswitch_having:+it is in $_cudaswitch_having}}
@@ -155,7 +155,7 @@ if [ -n "${__csw#system}" ]; then
     __cudaswitch_fail "toolkit \`$__csw\` is gone (asked for by $_cudaswitch_origin)"
 fi
 
-# __csw = the tool behind the file $1 on PATH, else the first one; fails where there is none.
+# __csw = the tool after the file $1 on PATH, else the first one; fails if there is none.
 __cudaswitch_next() {
     \local rest first behind
     rest=$PATH: first='' behind=''
@@ -174,8 +174,8 @@ __cudaswitch_next() {
 }
 
 _cudaswitch_asked=$__csw
-# ccache and its like, which stand for the tool on PATH, look there for one that they are not, and
-# find the shim: before it on PATH, or behind it.
+# ccache and the like, which stand in for the tool on PATH, look there for one other than
+# themselves, and find the shim, before them on PATH or after them.
 case ${_cudaswitch_last%%:*} in
     "$$" | "$PPID") __cudaswitch_next "${_cudaswitch_last#*:}" ;;
     *) __cudaswitch_next "$0" ;;

@@ -1,14 +1,14 @@
 """One row per shell: how it quotes, which texts it runs, which hook files it reads.
 
 The texts beside this module are real shell files, kept whole: `core.*` is the change and
-its undo, `plain.*` and `besides.*` the short ways of it, and `lists.*`, `flags.*`, `exported.*`,
-`bundled.*` and `packages.sh` what these call; `enter.*` and `leave.*` are the two halves of an
-environment's hook and `hooks.*` what they call, `init.*` and `command.*` are what
-`cudaswitch init` adds, `lazy.*` stand in for all of that until it is needed, with `prompt.fish`
-and `file.sh` (find a version file), which are needed at once, and `tab.*` for its completion, and
-`again.*` gets it from beside a ready file. `copies.*` are about what conda keeps aside, `keepers.*`
-about who else does. Shims run what `answers` names. tcsh has no functions: there each of these,
-and what would be a function of its own, is a file that is sourced.
+its undo, `plain.*` and `besides.*` are its short ways, and `lists.*`, `flags.*`, `exported.*`,
+`bundled.*` and `packages.sh` are what these call. `enter.*` and `leave.*` are the two halves of an
+environment's hook, `hooks.*` is what they call. `init.*` and `command.*` are what `cudaswitch init`
+adds; `lazy.*` stand in for all of that until it is needed, `prompt.fish` and `file.sh` (finds a
+version file) are needed at once, `tab.*` loads the completion, and `again.*` loads the rest from
+beside a ready file. `copies.*` deal with what conda saves, `keepers.*` with what others save. Shims
+run what `answers` names. tcsh has no functions: there each of these, and whatever would be a
+function of its own, is a file that is sourced.
 A placeholder never stands inside quotes of a text: each value passes its shell's one quoting
 function.
 """
@@ -43,17 +43,17 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 """Where the texts are."""
 
 _MARKS: dict[Owner, str] = {"C": "conda-meta", "V": "pyvenv.cfg"}
-"""What else than its packages' folder changes when an environment gets other packages to see."""
+"""What changes, besides its package folder, if an environment gets to see other packages."""
 
 _REST = "rest"
-"""Name of the file with what most shells never come to need."""
+"""Name of the file with what most shells never need."""
 
 _TEST = r"""(?<!\[)\[ (-[a-zA-Z] (?:"[^"\s]*"|[\w.$]+)|"[^"\s]*" -nt "[^"\s]*") \]"""
 
 _FISH_FUNCTION = r"(?ms)^function .*?^end\n"
 
 INTEGRATED = tuple(row.name for row in SHELLS.values() if row.init)
-"""The shells that `cudaswitch init` has something for."""
+"""The shells that `cudaswitch init` supports."""
 
 KSHES = ("ksh", "ksh93", "lksh", "mksh", "oksh", "pdksh", "rksh")
 """Shells that cannot be switched: their functions have no `local`."""
@@ -63,7 +63,7 @@ SAME = {
     **{"csh": "tcsh", "powershell": "pwsh", "nushell": "nu"},
     **dict.fromkeys(KSHES, "ksh"),
 }
-"""Shells that go by another's row."""
+"""Shells that use another's row."""
 
 TYPED = ROWS | {
     "ksh": Shell(
@@ -76,7 +76,7 @@ TYPED = ROWS | {
         evaluate="cudaswitch exec {request} -- ksh",
     )
 }
-"""Shells that we know what to type in: for a ksh there is nothing else."""
+"""Shells for which we know what to type; for a ksh, that is all we know."""
 
 _NO_KSH = "ksh cannot be switched: its functions have no `local`"
 _IN_KSH = TYPED["ksh"].evaluate.format(request="VERSION")
@@ -85,7 +85,7 @@ _IN_KSH = TYPED["ksh"].evaluate.format(request="VERSION")
 def shell_named(name: str) -> Shell:
     """Return the row of a shell that runs texts of ours.
 
-    Where it is unknown, ChoiceError names those that `env` has something for.
+    Raises ChoiceError for an unknown one, which names those that `env` supports.
     """
     name = name.rpartition("/")[2]
     refuse_ksh(name)
@@ -96,9 +96,9 @@ def shell_named(name: str) -> Shell:
 
 
 def integrated(name: str) -> Shell:
-    """Return the row of a shell that `init` has something for.
+    """Return the row of a shell that `init` supports.
 
-    Where there is none, ChoiceError says what there is instead.
+    Raises ChoiceError for any other, which says what there is instead.
     """
     name = name.rpartition("/")[2]
     refuse_ksh(name)
@@ -122,7 +122,7 @@ def refuse_ksh(name: str) -> None:
 
 
 def login_shell(variables: Mapping[str, str]) -> str:
-    """Name the row of the person's shell, bash where there is none for $SHELL."""
+    """Name the row of the user's login shell, bash if there is none for $SHELL."""
     try:
         return shell_named(variables.get("SHELL", "").rpartition("/")[2]).name
     except ChoiceError:
@@ -130,17 +130,17 @@ def login_shell(variables: Mapping[str, str]) -> str:
 
 
 _FEW_WORDS = 4096
-"""Bytes of a command line in which the name of a script stands."""
+"""Bytes of a command line that are sure to contain the name of a script."""
 
 
 def running_shell(variables: Mapping[str, str]) -> str:
-    """Name the shell that has called us, else that of $SHELL, sh where neither is known.
+    """Name the shell that has called us, else that of $SHELL, sh if neither is known.
 
-    A script, a recipe of make or a shell within another is not the person's own shell. What is
-    written for sh runs in most that we do not know.
+    A script, a make recipe or a shell within another is not the user's login shell. What is
+    written for sh runs in most shells that we do not know.
     """
     names = [variables.get("SHELL", "").rpartition("/")[2]]
-    # Linux only, and not where a program of another user has called us.
+    # Linux only, and not if a program of another user has called us.
     with suppress(OSError):
         caller = f"/proc/{os.getppid()}"
         program = os.path.basename(os.readlink(f"{caller}/exe"))
@@ -155,21 +155,21 @@ def running_shell(variables: Mapping[str, str]) -> str:
 
 
 def running_row(variables: Mapping[str, str]) -> Shell:
-    """Return the row of the shell that has called us, in which a hint is going to be typed."""
+    """Return the row of the shell that has called us, in which a hint will be typed."""
     name = running_shell(variables)
     return TYPED[SAME.get(name, name)]
 
 
 @cache
 def text_of(name: str) -> str:
-    """Return a text without what only its readers need.
+    """Return a text without what only human readers need.
 
     fish gets each function as a text of its own: at a call, and in blocks, it counts the lines
-    before it in the text that it was parsed with.
+    before it in the text from which it was parsed.
     """
     text = _read(name)
     if name.endswith(".fish"):
-        import re  # noqa: PLC0415  # slow to load, and of no use to who asks which shell has called
+        import re  # noqa: PLC0415  # slow to load, and not needed by `running_shell`
 
         text = re.sub(
             _FISH_FUNCTION,
@@ -193,10 +193,10 @@ def without_comments(text: str) -> str:
 def with_keyword(text: str) -> str:
     """Write tests of files and of one string with `[[`, which takes half the time.
 
-    It is no command, and splits no words: what is quoted need not be. Comparisons stay: with
-    `[[` they follow the person's `nocasematch`.
+    `[[` is no command and splits no words, so quotes are not needed. Comparisons stay as they
+    are: with `[[` they would follow the user's `nocasematch`.
     """
-    import re  # noqa: PLC0415  # slow to load, and of no use to who asks which shell has called
+    import re  # noqa: PLC0415  # slow to load, and not needed by `running_shell`
 
     return re.sub(_TEST, lambda test: "[[ {} ]]".format(test[1].replace('"', "")), text)
 
@@ -215,7 +215,7 @@ def _core(family: str) -> tuple[str, ...]:
 def answers() -> tuple[str, str]:
     """Return the texts that find ready answers: to a request, and to all else that asks for one.
 
-    Integration and shims share them. The second stands behind the first.
+    The integration and shims share them. The second text follows the first.
     """
     ready = text_of("there.sh") + text_of("ready.sh")
     return ready, "".join(map(text_of, ("packages.sh", "file.sh", "answers.sh")))
@@ -256,7 +256,7 @@ def ready(shell: Shell, *, root: str, program: str, scripts: str, file: Path) ->
 def beside(shell: Shell, file: Path) -> dict[Path, str]:
     """Map what a shell sources from its ready file, at once or later, to the texts.
 
-    It sources them for as long as it is open, and the package may move or go meanwhile.
+    It sources them as long as it is open; meanwhile the package may be moved or removed.
     """
     at = folder_beside(file)
     if shell.again:
@@ -303,7 +303,7 @@ _UNEXPORTED = """case $-${{ZSH_VERSION:+z}} in
 esac
 {text}case ${{_cudaswitch_all-}} in 1) \\unset _cudaswitch_all && \\set -a ;; esac
 """
-"""Around what is defined where a person has everything exported (`set -a`), functions too."""
+"""Around definitions, for users who have everything exported (`set -a`), functions too."""
 
 
 def _out_of_ksh(text: str) -> str:
@@ -337,18 +337,18 @@ def hook(
 ) -> str:
     """Return one half of an environment's hook, complete but for core.* beside it.
 
-    With `automatic` it looks whether packages have changed since the answer was written. `watched`
-    (see `bundled.watched`) tells what the environment brings as long as they have not; () leaves
-    that to be looked at. No kind of ksh has `local`: nothing is better there than half. Many who
-    use zsh have made something of a capital letter that stands by itself, such as the owner.
+    With `automatic`, it checks whether packages have changed since the answer was written.
+    `watched` (see `bundled.watched`) tells what the environment brings as long as they have not;
+    with (), the hook looks for itself. No kind of ksh has `local`: doing nothing there is better
+    than doing half. Many zsh users have aliases for single capital letters, such as the owner's.
 
     The toolkit's path is broken after each slash: cloning an environment replaces its old
     prefix in every text file, and must not find it at the head of another path.
     """
-    import re  # noqa: PLC0415  # slow to load, and of no use to who asks which shell has called
+    import re  # noqa: PLC0415  # slow to load, and not needed by `running_shell`
 
     quote = FAMILIES[family].quote
-    # To a zsh with `rc_quotes` two single quotes in a row are one that is meant.
+    # To a zsh with `rc_quotes`, two single quotes in a row are a literal one.
     said = (watched[0], _MARKS[owner], *watched[1:]) if watched else ()
     broken = '""'.join(quote(part) for part in re.findall(r"[^/]*/?", home) if part)
     values = {

@@ -1,4 +1,4 @@
-"""What `init xonsh` knows of the answers that are ready, and when it asks Python.
+"""The ready answers for `init xonsh`, and when it asks Python instead.
 
 Runs in xonsh: see `shells.carrying`, which sets `root` (the store; requests/NAME in it holds
 the ready answer to a request) and `program` (the command itself).
@@ -27,8 +27,8 @@ program: str = globals()["program"]
 
 
 asked: dict[tuple[Path, bytes | None], tuple[str | None, bytes | None]] = {}
-"""What was last asked about, the version file with its content then or the environment, Python's
-answer, and what was installed then."""
+"""What was last asked about (a version file and its content then, or the environment), mapped to
+Python's answer and what was installed then."""
 
 
 def ready(request: str) -> str | None:
@@ -43,14 +43,14 @@ def ready(request: str) -> str | None:
 
 
 def located() -> str:
-    """Return the command: after a move, or where it was installed elsewhere, that on PATH."""
+    """Return the command; if it was moved or reinstalled elsewhere, the one on PATH."""
     if os.access(program, os.X_OK):
         return program
     return shutil.which("cudaswitch", path=XSH.env.detype().get("PATH")) or program
 
 
 def run(*arguments: str, stderr: Any = None, **streams: Any) -> subprocess.CompletedProcess[bytes]:
-    """Run the command; 127, with the reason said, where there is none."""
+    """Run the command; status 127, with a message, if there is none."""
     line = [located(), *arguments]
     try:
         return subprocess.run(line, env=XSH.env.detype(), stderr=stderr, check=False, **streams)
@@ -63,13 +63,13 @@ def run(*arguments: str, stderr: Any = None, **streams: Any) -> subprocess.Compl
 
 
 def ask(*arguments: str, stderr: Any = None) -> str | None:
-    """Return Python's answer, None when it refuses, which it says itself: to `stderr`, if given."""
+    """Return Python's answer, None if it refuses, which it reports itself, to `stderr` if given."""
     done = run("want", *arguments, stdout=subprocess.PIPE, stderr=stderr)
     return os.fsdecode(done.stdout).rstrip("\n") if done.returncode == 0 else None
 
 
 def ask_once(about: Path, content: bytes | None, option: str) -> str | None:
-    """Return Python's answer, which is asked once as long as it is about the same."""
+    """Return Python's answer, for which it is asked once as long as nothing has changed."""
     now = content_of(Path(root, "requests", ".fingerprint"))
     want, then = asked.get((about, content), (None, b""))
     home = (want or "").partition(":")[0]
@@ -81,7 +81,7 @@ def ask_once(about: Path, content: bytes | None, option: str) -> str | None:
 
 
 def content_of(file: Path) -> bytes | None:
-    """Return what a version file holds, None where it is another user's, or none."""
+    """Return what a version file holds, None if it is another user's, too long, or missing."""
     try:
         status = file.stat()
         owners = {status.st_uid, file.lstat().st_uid}
@@ -97,7 +97,7 @@ def answer(file: Path, content: bytes | None) -> str | None:
         request = parse_version_file((content or b"").decode(), str(file))
         want = ready(str(request))
         options = {"lib": request.libraries, "gpus": request.gpus}
-        # The settings may have said it already.
+        # The settings may have said so already.
         if want and not (request.libraries and ":lib=" in want):
             return ":".join([want, *(f"{key}={said}" for key, said in options.items() if said)])
     except (ValueError, CudaswitchError):
@@ -114,7 +114,7 @@ def framework(environment: Environment) -> str | None:
 def is_outdated(environment: Environment) -> bool:
     """Tell whether the packages of an environment that is pinned to `auto` have changed since.
 
-    An alias may stand for that.
+    An alias may stand for `auto`.
     """
     try:
         if not environment.changed_since(environment.want_file):
@@ -134,7 +134,7 @@ def is_pinned(prefix: str) -> bool:
 
 
 def pinned(prefix: str) -> str:
-    """Return what an environment's pin wants, "" where there is none (see `want_file`)."""
+    """Return what an environment's pin asks for, "" if there is none (see `want_file`)."""
     try:
         environment = environment_at(prefix)
     except (OSError, ValueError, CudaswitchError):
@@ -146,7 +146,7 @@ def pinned(prefix: str) -> str:
         text = ask("--environment", prefix) or text
     home, colon, options = text.partition(":")
     if home != "system" and not toolkit_is_there(home):
-        # Somebody else may have pinned it, and this person's store have what answers it.
+        # Somebody else may have pinned it, and this user's store may have another for that pin.
         other = ask("--file", environment.pin_file, stderr=subprocess.DEVNULL)
         if other:
             return f"{other}:env={prefix}"

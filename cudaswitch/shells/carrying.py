@@ -9,8 +9,8 @@ from pathlib import Path
 def carried(names: tuple[str, ...], **values: str) -> str:
     """Return one line of Python that runs modules of ours in a namespace of their own.
 
-    What modules import from each other is in that one namespace, as `values` are, so those
-    imports go; comments and what documents names of a module go too.
+    What modules import from each other is in that one namespace, as `values` are, so these imports
+    are dropped; so are comments, and the docstrings of modules and their variables.
     """
     body: list[ast.stmt] = []
     for name in names:

@@ -1,7 +1,7 @@
 """The change and its undo in xonsh, which runs this: see `shells.carrying`.
 
-activation.py does the work; this moves it between xonsh's environment and the plain values
-that children are given.
+activation.py does the work; this converts between xonsh's environment and the plain values
+that children get.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OWNERS = {"V": "VIRTUAL_ENV", "C": "CONDA_PREFIX"}
 
 
 def variables() -> dict[str, str]:
-    """Return what a child would be given, but search paths as they were typed, with `~`."""
+    """Return what a child would get, but with search paths as they were typed, with `~`."""
     given = dict(XSH.env.detype())
     for name in given:
         typed = getattr(XSH.env[name], "_l", None)
@@ -29,13 +29,13 @@ def variables() -> dict[str, str]:
 
 
 objects: dict[tuple[str, str], Any] = {}
-"""The values of a person's that are no text, a path or a number, by variable and text."""
+"""Values of the user's that are not text, such as a path or a number, by variable and text."""
 
 
 def write(before: dict[str, str], after: dict[str, str]) -> None:
     """Change xonsh's environment where two states differ, and nothing else in it.
 
-    What was no text before is none when it comes back; xonsh itself makes lists of search paths.
+    A value that was not text comes back as it was; xonsh itself makes lists of search paths.
     """
     for name, text in before.items():
         if after.get(name) != text:
@@ -50,7 +50,7 @@ def write(before: dict[str, str], after: dict[str, str]) -> None:
 
 
 def settled(state: dict[str, str]) -> dict[str, str]:
-    """Return a state with what the strongest wants, in place of what was applied."""
+    """Return a state with what the strongest owner wants in place of what was applied."""
     want = strongest(state)
     if want.startswith("/") and os.path.isdir(want.partition(":")[0]):
         inside = active(state)
@@ -61,7 +61,7 @@ def settled(state: dict[str, str]) -> dict[str, str]:
 
 
 def strongest(state: dict[str, str]) -> str:
-    """Return what the strongest owner wants; of two environments that which PATH has first."""
+    """Return what the strongest owner wants; of two environments, the first on PATH decides."""
     conda_first = before_on_path(state, *(environment_of(state, owner) for owner in "CV"))
     for owner in "UXCVD" if conda_first else "UXVCD":
         want = state.get(f"_CUDASWITCH_{owner}")
@@ -85,7 +85,7 @@ def before_on_path(state: dict[str, str], first: str, second: str) -> bool:
 
 
 def active(state: dict[str, str]) -> Path | None:
-    """Return the active environment; of two that whose programs come first."""
+    """Return the active environment; of two, the one whose programs come first."""
     venv, conda = (state.get(name, "") for name in OWNERS.values())
     first = conda if conda and (not venv or before_on_path(state, conda, venv)) else venv
     return Path(first) if first else None

@@ -1,4 +1,4 @@
-"""What `cudaswitch init xonsh` adds to core_xonsh.py: the command, and the look-round.
+"""What `cudaswitch init xonsh` adds to core_xonsh.py: the command, and the look.
 
 Runs in xonsh: see `shells.carrying`.
 """
@@ -60,20 +60,20 @@ kept = ""
 """What was applied, in the form of BIN, when the virtualenv was entered."""
 
 applied: dict[str, str] = {}
-"""Our bookkeeping at the last look: what hooks know ends with the bash that runs them."""
+"""Our state at the last look: what hooks note is lost with the bash that runs them."""
 
 told: str | None = None
-"""The last line on what is active; what the shell was born with is no news to it."""
+"""The last line on what is active; what the shell started with is not news to it."""
 
 news: dict[str, str] | None = None
-"""What the last look left, where nobody has told of it yet."""
+"""What the last look left, if nobody has reported it yet."""
 
 deciding: tuple[Path, bytes | None] | None = None
-"""The version file that decides, and its content, to see it change."""
+"""The version file that decides, and its content, for comparison."""
 
 
 def watched() -> tuple[str, ...]:
-    """Return what a change of calls for a look: environments, directory, version."""
+    """Return the values whose change calls for a look: environments, directory, version."""
     names = (*OWNERS.values(), "PWD", "CUDASWITCH_VERSION")
     return tuple(str(XSH.env.get(name, "")) for name in names)
 
@@ -89,7 +89,7 @@ def directory(state: dict[str, str]) -> str | None:
             break
         if str(folder) == state.get("HOME", "").rstrip("/"):
             break
-    # What was refused in a tree is told again on the next visit.
+    # A refusal in a tree is reported again on the next visit.
     if left and left != deciding and asked.get(left, ("",))[0] is None:
         del asked[left]
     if deciding:
@@ -104,7 +104,7 @@ def directory(state: dict[str, str]) -> str | None:
 def edited() -> bool:
     """Has the version file that decides changed, or is there a nearer one?
 
-    False where what is stronger decides.
+    False if something stronger decides.
     """
     if any(XSH.env.get(f"_CUDASWITCH_{owner}") for owner in "UXCV"):
         return False
@@ -135,8 +135,8 @@ def look(**_: Any) -> None:
         asked.clear()
     if was and was[0] != now[0]:
         note_virtualenv(state, left=was[0])
-    # A hook's bash, which knows no integration, takes a version for the pin's, and asks nobody
-    # whether the environment has other packages since.
+    # A hook runs in a bash without the integration, which takes CUDASWITCH_VERSION for the want of
+    # the pin, and does not check whether packages have changed since.
     home = state.get("_CUDASWITCH_ON", "/").partition(":")[0]
     take_pins(state, anew=moved or is_new or not os.path.isdir(home))
     if is_new or (moved and by_environment(state, version)):
@@ -144,17 +144,17 @@ def look(**_: Any) -> None:
     again = False
     take_directory(state)
     on = before.get("_CUDASWITCH_ON", "")
-    # Without a reason nothing is touched: people put their own folders before ours.
+    # Nothing is touched without a reason: users put their own folders before ours.
     if moved or state.get("_CUDASWITCH_GONE") or strongest(state) != on.removesuffix(":nvcc"):
         state = settled(state)
     change_to(before, state)
     seen = watched()
-    # That is for the prompt to tell: this and the hooks run in scripts as well.
+    # Reporting is left to the prompt: this and the hooks run in scripts as well.
     news = state
 
 
 def note_virtualenv(state: dict[str, str], left: str) -> None:
-    """Note what comes back: `vox deactivate` brings the PATH of its activation.
+    """Note what will come back: `vox deactivate` restores the PATH of its activation.
 
     `left` is the virtualenv that was left, "" for none.
     """
@@ -166,11 +166,11 @@ def note_virtualenv(state: dict[str, str], left: str) -> None:
 
 
 def take_pins(state: dict[str, str], *, anew: bool) -> None:
-    """Let the pins of the active environments decide, read `anew` or where one was not known."""
+    """Let the pins of the active environments decide, read `anew` or if not known yet."""
     for owner, places in (("V", [state.get("VIRTUAL_ENV", "")]), ("C", standing(state))):
         stayed = "" if anew else environment_of(state, owner)
         known = state.pop(f"_CUDASWITCH_{owner}", None)
-        # A relative one would be looked for in any directory.
+        # A relative path would be looked for in any directory.
         for place in filter(os.path.isabs, places):
             if want := known if place == stayed and is_pinned(place) else pinned(place):
                 state[f"_CUDASWITCH_{owner}"] = want
@@ -180,7 +180,7 @@ def take_pins(state: dict[str, str], *, anew: bool) -> None:
 def by_environment(state: dict[str, str], version: str) -> bool:
     """Tell whether a version may mean another toolkit in another environment.
 
-    That is `auto`, or a name for it. What was refused is told once.
+    That is `auto`, or an alias for it. A refusal is reported once.
     """
     if version in ("auto", "system", "latest"):
         return version == "auto"
@@ -188,7 +188,7 @@ def by_environment(state: dict[str, str], version: str) -> bool:
 
 
 def take_directory(state: dict[str, str]) -> None:
-    """Let the directory decide as it is now, where nothing that is stronger does."""
+    """Let the directory decide as it is now, unless something stronger does."""
     global deciding  # noqa: PLW0603  # a namespace of its own, carried into xonsh
     if any(state.get(f"_CUDASWITCH_{owner}") for owner in "XCV"):
         state.pop("_CUDASWITCH_D", None)
@@ -207,7 +207,7 @@ def change_to(before: dict[str, str], after: dict[str, str]) -> None:
 
 
 def put_right(state: dict[str, str]) -> dict[str, str]:
-    """Take what was applied out of what conda keeps: it is older than the undo."""
+    """Remove what was applied from conda's copies, which are older than the undo."""
     kept = {name: value for name, value in state.items() if name.startswith("__CONDA_SHLVL_")}
     right = undone(kept | applied)
     return {
@@ -218,7 +218,7 @@ def put_right(state: dict[str, str]) -> dict[str, str]:
 
 
 def take_version(state: dict[str, str], version: str) -> None:
-    """Let CUDASWITCH_VERSION decide as it is now, not at all where Python refuses it."""
+    """Let CUDASWITCH_VERSION decide as it is now, not at all if Python refuses it."""
     if want := version and (ready(version) or ask("--", version)):
         state["_CUDASWITCH_X"] = want
     else:
@@ -226,13 +226,13 @@ def take_version(state: dict[str, str], version: str) -> None:
 
 
 def tell_news(stderr: Any = None) -> None:
-    """Print one line on what the last look left, where that is another than the last line."""
+    """Print one line on what the last look left, if it differs from the last line."""
     if news is not None:
         tell(news, told, stderr)
 
 
 def tell(state: dict[str, str], last: str | None = None, stderr: Any = None) -> None:
-    """Print one line on what is active now, where it is another than `last`."""
+    """Print one line on what is active now, if it differs from `last`."""
     global told, news  # a namespace of its own, carried into xonsh
     told, news = line_on(state), None
     if told != last and not state.get("CUDASWITCH_QUIET"):
@@ -259,7 +259,7 @@ def choose(want: str, stderr: Any) -> None:
     """Make `want` this shell's choice, "" for none."""
     before = variables()
     state = dict(before)
-    # Where there was none, `off` gives nothing up that `use -` could mean.
+    # Without a choice, `off` gives up nothing that `use -` could return to.
     if want or state.get("_CUDASWITCH_U"):
         state["_CUDASWITCH_PREVIOUS"] = state.pop("_CUDASWITCH_U", "")
     if want:
@@ -302,18 +302,18 @@ def refused(why: str, stderr: Any) -> int:
 
 
 def command(arguments: list[str]) -> list[str]:
-    """Return what `cudaswitch` stands for: its own process, but where the shell changes."""
+    """Return what `cudaswitch` stands for: its own process, unless it changes this shell."""
     global again  # noqa: PLW0603  # a namespace of its own, carried into xonsh
     name = arguments[0] if arguments else ""
     if not {"-h", "--help"}.intersection(arguments):
         if name in ("use", "off", "pin", "unpin"):
             return [HERE, *arguments]
-        # That is what they tell of, and the active environment may have been deleted.
+        # These report what the look finds, and the active environment may have been deleted.
         if name in ("current", "which", "doctor"):
             look()
-        # What runs here stands in no pipeline; the next prompt is early enough for these.
+        # What runs in the shell is in no pipeline; for these, the next prompt is early enough.
         again = again or name in CHANGING or any(f"{name}+{it}" in CHANGING for it in arguments)
-    # What is gone xonsh would only not find.
+    # If it is gone, ours says what to do: xonsh would merely not find it.
     there = located()
     return [there if os.access(there, os.X_OK) else HERE, *arguments]
 
@@ -341,13 +341,13 @@ def change_here(
 
 
 def look_if_changed(**_: Any) -> None:
-    """Look round where something changed; handlers of events are given keywords."""
+    """Look if something has changed; event handlers are given keywords."""
     if again or watched() != seen or XSH.env.get("_CUDASWITCH_GONE") or edited():
         look()
 
 
 def prompt(**_: Any) -> None:
-    """Look round before the prompt, and tell what has changed since the last one."""
+    """Look before the prompt, and report what has changed since the last one."""
     look_if_changed()
     tell_news()
 

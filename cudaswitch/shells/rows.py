@@ -28,7 +28,7 @@ def quote_pwsh(value: str) -> str:
 def quote_csh(value: str) -> str:
     """Quote one value for tcsh, where history is expanded even between single quotes.
 
-    Backslashes stand outside of quotes, where they mean the same whatever `backslash_quote` is.
+    Backslashes are put outside the quotes, where they mean the same whatever `backslash_quote` is.
     """
     outside = {"'": "'\\''", "\\": "'\\\\'", "!": "'\\!'", "\n": "\\\n"}
     return "'" + "".join(outside.get(char, char) for char in value) + "'"
@@ -60,13 +60,13 @@ class Family(NamedTuple):
     activate: str
     """Name of the script in a virtualenv that these shells source."""
     deactivate: str
-    """Pattern of what opens the command of that name in there."""
+    """Pattern of what opens the command of that name in this script."""
     source: str
-    """Runs a half of the hook where it is there: at the end of that script the half that enters."""
+    """Runs a half of the hook if it is there; at the end of that script, the half that enters."""
     leave: str
-    """Runs the half that leaves behind that opening, which may be that of a quoted text."""
+    """Runs the half that leaves, after that opening, which may be that of a quoted text."""
     leaver: str = ""
-    """Name of a script of its own for `deactivate`, if any; it begins with `source`."""
+    """Name of a separate script for `deactivate`, if any; it begins with `source`."""
     beside: tuple[str, ...] = ()
     """Texts that the core sources, each a file of its own beside it."""
 
@@ -86,7 +86,7 @@ FAMILIES = {
             source='if [ -n "${{VIRTUAL_ENV-}}" ] &&'
             ' [ -f "$VIRTUAL_ENV/etc/cudaswitch/{half}.sh" ];'
             ' then \\. "$VIRTUAL_ENV/etc/cudaswitch/{half}.sh"; fi',
-            # Where the environment has been deleted meanwhile, or made anew, its file is gone.
+            # If the environment has since been deleted, or made anew, its file is gone.
             leave='if [ -f "${VIRTUAL_ENV:+$VIRTUAL_ENV/etc/cudaswitch/off.sh}" ];'
             ' then \\. "$VIRTUAL_ENV/etc/cudaswitch/off.sh";'
             ' else case ${_CUDASWITCH_V-} in *":env=${VIRTUAL_ENV:-none}")'
@@ -110,8 +110,8 @@ FAMILIES = {
             " and functions --query __cudaswitch_leave;"
             ' __cudaswitch_leave V "$VIRTUAL_ENV"; end  # cudaswitch\n',
         ),
-        # An alias that is defined on one line; eval, because the whole of a one-line `if` is
-        # expanded even where its condition is false.
+        # `deactivate` is an alias that is defined on one line; eval, because the whole of a
+        # one-line `if` is expanded even if its condition is false.
         Family(
             "csh",
             quote_csh,
@@ -143,7 +143,7 @@ FAMILIES = {
 class Shell(NamedTuple):
     """How one shell spells the change.
 
-    Of a shell that runs Python `core`, `use` and `init` are modules of ours for `carrying`.
+    For a shell that runs Python, `core`, `use` and `init` are modules of ours for `carrying`.
     """
 
     name: str
@@ -155,9 +155,9 @@ class Shell(NamedTuple):
     local: str
     """Sets a variable of the shell's own."""
     unset: str
-    """Takes a variable away, as a person types it."""
+    """Unsets a variable, as users type it."""
     evaluate: str
-    """Brings what `env` prints for a request into the shell, as a person types it."""
+    """Brings what `env` prints for a request into the shell, as users type it."""
     then: str = " && "
     """Stands between two commands."""
     words: bool = True
@@ -165,7 +165,7 @@ class Shell(NamedTuple):
     call: str = "{program}"
     """Runs a program whose path has quotes."""
     first: str = 'export PATH={folder}:"$PATH"'
-    """Puts a folder first on PATH, as a person types it."""
+    """Puts a folder first on PATH, as users type it."""
     init: tuple[str, ...] = ()
     """Texts that `cudaswitch init` adds to the core."""
     lazy: tuple[str, ...] = ()
@@ -175,13 +175,13 @@ class Shell(NamedTuple):
     again: str = ""
     """Name of the text that does that in a ready file, from a file beside it."""
     guard: str = ""
-    """What a ready file begins with: any other shell leaves it there."""
+    """What a ready file begins with: any other shell returns there."""
     late: str = ""
     """Defines what is parsed when it is first called, from the text of `joining`."""
     joining: tuple[str, ...] = ()
-    """Texts of how the prompt hook comes to those that are there."""
+    """Texts that add the prompt hook to those that are there."""
     core: tuple[str, ...] = ()
-    """What has the change, in place of the family's core."""
+    """What makes the change, in place of the family's core."""
     use: tuple[str, ...] = ()
     """What `env` adds to the core."""
     load: str = ""
@@ -189,19 +189,19 @@ class Shell(NamedTuple):
     include: str = ""
     """The line that loads a ready `file` into a shell that can evaluate nothing."""
     startup: tuple[str, ...] = ()
-    """Files of a person's settings, the first made where there is none (`startfiles.folders`)."""
+    """The user's startup files; the first is made if there is none (`startfiles.folders`)."""
     source: str = ""
     """The one line in such a file that runs `file` if it is there."""
     suffix: str = ""
     """What the name of that `file` ends in."""
     settle: str = "__cudaswitch_settle"
-    """Makes a change come true; without functions it sources the core in the folder `{texts}`."""
+    """Applies a change; without functions, it sources the core in the folder `{texts}`."""
     keyword: bool = False
     """Whether it knows `[[`."""
 
     @property
     def defines(self) -> bool:
-        """Tell whether it has functions, for which the core has to be in every text."""
+        """Tell whether it has functions, so that every text must contain the core."""
         return "{texts}" not in self.settle
 
 
@@ -210,7 +210,7 @@ _LATE = "__cudaswitch_join() {{ __cudaswitch_unaliased \\eval {text} && __cudasw
 
 
 _NO_OTHER = "case ${BASH_VERSION-}${ZSH_VERSION-} in\n'') \\return 0 ;;\nesac\n"
-"""/bin/sh reads `.profile` at a login, and with it `.bashrc`; at a word it cannot parse it ends."""
+"""/bin/sh reads `.profile` at login, and with it `.bashrc`; it ends at words it cannot parse."""
 
 
 SHELLS = {
@@ -379,7 +379,7 @@ FINISHED = {
             evaluate="cudaswitch env {request} --shell cmd",
             first='set "PATH={folder};%PATH%"',
         ),
-        # What fails is an exception, which ends the line.
+        # A failure is an exception, which ends the line.
         Shell(
             "elvish",
             "",
@@ -393,6 +393,6 @@ FINISHED = {
         ),
     )
 }
-"""Shells that get the change worked out: cmd has no functions, and for Elvish there are none."""
+"""Shells that get the finished change: cmd has no functions, and for Elvish there are none."""
 
 ROWS = SHELLS | FINISHED

@@ -1,4 +1,4 @@
-"""Words and variables as a person types them in a shell."""
+"""Words and variables as users type them in a shell."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def word(row: Shell, text: str) -> str:
 
 
 def setting(row: Shell, name: str, value: str) -> str:
-    """Spell a command that sets a variable, or takes it away for an empty value."""
+    """Spell a command that sets a variable, or unsets it for an empty value."""
     if not value:
         return row.unset.format(name=name)
     return _export(row).format(name=name, value=word(row, value) if row.words else row.quote(value))
 
 
 def exporting(row: Shell, name: str) -> str:
-    """Spell a command that gives programs what a variable of the shell's own holds."""
+    """Spell a command that exports a variable of the shell's own."""
     return _export(row).format(name=name, value=f"${name}")
 
 
@@ -44,5 +44,5 @@ def exporting_here(name: str) -> str:
 
 
 def _export(row: Shell) -> str:
-    # What guards a text against aliases and joins its lines is nothing for a person to type.
+    # A backslash guards against aliases, a semicolon joins lines: users need type neither.
     return row.export.strip("\\;")
