@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 HOMES = ("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT")
-"""What programs call the variable that holds a toolkit's folder, the usual name first."""
+"""Names that programs use for the variable with a toolkit's folder, the usual one first."""
 LIBRARY_FOLDERS = ("lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "lib")
 """Where a toolkit's libraries are, best first; only the first that is there is used."""
 COMPILER_OPTIONS = ("-ccbin", "--compiler-bindir")
@@ -30,8 +30,8 @@ class Want(NamedTuple):
 
     `home` is a toolkit's folder, or `system` for none; `libraries` governs
     LD_LIBRARY_PATH; `gpus` is the value for CUDA_VISIBLE_DEVICES; `env` the environment
-    whose hook asked; `compiler` the host compiler where nvcc refuses the usual one, which
-    need not be there.
+    whose hook asked; `compiler` the host compiler if nvcc refuses the usual one; it need not
+    exist.
     """
 
     home: str
@@ -51,7 +51,7 @@ class Want(NamedTuple):
 
     @property
     def options(self) -> str:
-        """What stands behind the home, without the environment."""
+        """What follows the home, without the environment."""
         return str(self._replace(home="", env=None)).removeprefix(":")
 
     @classmethod
@@ -72,19 +72,19 @@ class EnvironmentChange(NamedTuple):
     def applied(self, environment: Mapping[str, str], owner: str | None = None) -> dict[str, str]:
         """Return the environment with the change in place of the one before.
 
-        `owner` says who asked (`U` is `use`) where the state does not hold it yet.
+        `owner` says who asked (`U` is `use`) if the state does not contain it yet.
         """
         result = undone(environment)
         if owner:
             result[_STATE + owner] = str(self.want)
         result[_STATE + "ON"] = str(self.want) + (":nvcc" if "CUDACXX" in self.set else "")
-        # What the person has put into it meanwhile may go again.
+        # Folders that the user added in the meantime may be removed again.
         if environment.get("LD_LIBRARY_PATH") and environment.get(_STATE + "LD") == "unset":
             result[_STATE + "LD"] = "unset"
         if theirs := self._kept_aside(result):
             result[_STATE + "KEPT"] = ":".join([result["CONDA_SHLVL"], *theirs])
         for name, record in _LISTS:
-            # What a virtualenv gives back as PATH when it is left is treated as PATH is.
+            # The PATH that a virtualenv restores when it is left is treated like PATH.
             folders = self.prepend.get("PATH" if record == "OLD" else name, ())
             before = result.get(name)
             if not folders or (record == "OLD" and before is None):
@@ -98,7 +98,7 @@ class EnvironmentChange(NamedTuple):
         for name, word in self.flags.items():
             result[_STATE + _WORDS[name]] = word
             before = result.get(name, "")
-            # Of two compilers nvcc takes the last: one that is named later wins.
+            # Of two compilers, nvcc takes the last: one that is named later wins.
             parts = (word, before) if name == "NVCC_PREPEND_FLAGS" else (before, word)
             values[name] = " ".join(filter(None, parts))
         for name, value in values.items():
@@ -131,7 +131,7 @@ def change(
     """Work out what a toolkit adds.
 
     `is_there` tells whether a path exists; `bundled` whether the active environment
-    brings its own CUDA, which then is left alone in LD_LIBRARY_PATH; `xla` whether it looks
+    brings its own CUDA, so that LD_LIBRARY_PATH is left alone; `xla` whether it looks
     for libdevice; `environment` are the variables in which the change is made.
     """
     home = want.home
@@ -156,28 +156,28 @@ def change(
 def host_compiler(
     want: Want, environment: Mapping[str, str], is_there: Callable[[str], bool]
 ) -> str:
-    """Return the compiler that is to be named for nvcc, which need not be there, "" for none.
+    """Return the compiler to name to nvcc, "" for none; it need not exist.
 
-    Where conda's compilers are active it is theirs, as conda-forge's own nvcc has it. Any other
-    that somebody has named stays, as does a gcc that an environment has put on PATH.
+    If conda's compilers are active, it is theirs, as for conda-forge's own nvcc. Any other that
+    somebody has named stays, as does a gcc that an environment has put on PATH.
     """
     conda, named = environment.get("CONDA_PREFIX", ""), chosen_compiler(environment)
     found = want.compiler or ""
     if not found or _names_compiler(environment):
         return ""
-    # conda-forge's have names of their own, without a folder since the end of 2025.
+    # conda-forge's compilers have names of their own, without a folder since the end of 2025.
     if named and conda and "/" not in named and is_there(f"{conda}/bin/{named}"):
         named = f"{conda}/bin/{named}"
     if named:
         found = named if conda and named.startswith(f"{conda}/") else ""
     elif conda and is_there(f"{conda}/bin/gcc"):
         return ""
-    # nvcc cuts its flags at blanks and knows no quotes.
+    # nvcc splits its flags at blanks and knows no quotes.
     return "" if " " in found or "\t" in found else found
 
 
 def chosen_compiler(environment: Mapping[str, str]) -> str:
-    """Return the C++ compiler that CXX names, "" where that is the usual one, as CI has it."""
+    """Return the C++ compiler that CXX names, "" if that is the usual one, as in CI."""
     named = environment.get("CXX", "")
     return "" if named in ("g++", "c++") else named
 
@@ -213,7 +213,7 @@ def gpu_variables(gpus: str | None) -> dict[str, str]:
 def undone(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment without what is applied: only what we put in, each once."""
     result = dict(environment)
-    # Where conda kept the same value or folder aside before, it is the person's.
+    # If conda kept the same value or folder before us, it is the user's own.
     level, *names = result.pop(_STATE + "KEPT", "").split(":")
     theirs = tuple(f"_{name}" for name in names)
     copies = [
@@ -233,7 +233,7 @@ def undone(environment: Mapping[str, str]) -> dict[str, str]:
         before = result.get(name)
         if before is None:
             continue
-        # A virtualenv that was left has brought back the PATH that it kept.
+        # A virtualenv that was left has restored the PATH that it kept.
         ours = records["_OLD_VIRTUAL_PATH"] if name == "PATH" and left else entries
         after = _without(before, ours + also)
         if after == before:
@@ -251,9 +251,9 @@ def undone(environment: Mapping[str, str]) -> dict[str, str]:
             values["CUDAHOSTCXX"] = words["NVCC_PREPEND_FLAGS"].removeprefix("-ccbin=")
         _give_back(result, values, copies)
         _take_out(result, words, copies)
-    # To conda a copy that is empty is none; one that was empty before is not ours to take away.
+    # To conda, an empty copy is none; one that was empty before is not ours to remove.
     away = {copy for copy in copies if environment[copy] and not result.get(copy)}
-    # What a shell had to itself before was in no environment; a value of later is one.
+    # A variable that was not exported before was in no environment; one with a later value is.
     for name in private:
         if result.get(name) == environment.get(f"{_STATE}WAS_{name}", result.get(name)):
             away.add(name)
@@ -261,9 +261,9 @@ def undone(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _copies(environment: Mapping[str, str]) -> list[str]:
-    """List what conda keeps aside: what an environment's own variables replace, by its level.
+    """List the copies that conda keeps, by level, of what an environment's own variables replace.
 
-    It brings that back when the environment is left.
+    It restores them when the environment is left.
     """
     return [name for name in environment if name.startswith("__CONDA_SHLVL_")]
 
@@ -285,7 +285,7 @@ def _of(name: str, copies: list[str]) -> list[str]:
 def _give_back(result: dict[str, str], values: Mapping[str, str], copies: list[str]) -> None:
     for name, value in values.items():
         was = result.pop(f"{_STATE}WAS_{name}", None)
-        # conda-forge's nvcc_linux-64 keeps two of them aside, and brings them back when it is left.
+        # conda-forge's nvcc_linux-64 keeps copies of two, and restores them when it is left.
         for each in (name, f"{name}_CONDA_NVCC_BACKUP", *_of(name, copies)):
             if result.get(each) == value:
                 if was is None:
@@ -295,7 +295,7 @@ def _give_back(result: dict[str, str], values: Mapping[str, str], copies: list[s
 
 
 def _take_out(result: dict[str, str], words: Mapping[str, str], copies: list[str]) -> None:
-    # What conda's nvcc keeps aside would bring ours back when it is left.
+    # The copy that conda's nvcc keeps would bring our word back when that environment is left.
     aside, named = "NVCC_PREPEND_FLAGS_BACKUP", words["NVCC_PREPEND_FLAGS"]
     if named and aside in result:
         rest = _without_word(result.pop(aside), named)
@@ -327,7 +327,7 @@ def chosen(environment: Mapping[str, str]) -> Want | None:
 
 
 def follows_unexported(environment: Mapping[str, str]) -> bool:
-    """Tell whether a shell goes by a CUDASWITCH_VERSION that it has not exported."""
+    """Tell whether a shell follows a CUDASWITCH_VERSION that it has not exported."""
     return bool(environment.get(_STATE + "X")) and not environment.get("CUDASWITCH_VERSION")
 
 
@@ -345,14 +345,14 @@ def _without(value: str, record: str) -> str:
         if count.isascii() and count.isdigit() and elements.count(folder) > int(count):
             place = elements.index(folder)
             del elements[place]
-            # A last element that is empty is the colon of a folder that a script has taken out.
+            # An empty last element is the colon of a folder that a script has removed.
             if elements[place:] == [""]:
                 del elements[place:]
     return ":".join(elements)
 
 
 def _without_word(flags: str, word: str) -> str:
-    """Take a word out, once, and the blank that came with it."""
+    """Remove a word, once, and the blank that came with it."""
     if flags == word:
         return ""
     if flags.startswith(f"{word} "):

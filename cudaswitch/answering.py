@@ -1,4 +1,4 @@
-"""What shells are told behind `use`, pins and version files, where there is no ready answer."""
+"""What shells are told about `use`, pins and version files if there is no ready answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def of_file(file: str) -> None:
-    """Print the want of a version file or pin, "" where it asks for nothing."""
+    """Print the want of a version file or pin, "" if it asks for nothing."""
     began = _begun()
     pinned = environment_pinned_by(file)
     found = answer_to_pin(pinned) if pinned else answer_to(file)
@@ -35,7 +35,7 @@ def of_file(file: str) -> None:
 
 
 def of_environment(prefix: str) -> None:
-    """Print the want of an environment whose packages have changed, "" where there is none."""
+    """Print the want of an environment whose packages have changed, "" if there is none."""
     _begun()
     talk.line(str(wanted_by(environment_at(prefix)) or ""))
 
@@ -64,19 +64,19 @@ FORMS: dict[str, Callable[[str], None]] = {
     "--file": of_file,
     "--environment": of_environment,
 }
-"""The word that a shell asks with → what answers the one behind it."""
+"""The word that a shell asks with → what answers the word after it."""
 
 
 def _begun() -> str | None:
     """Return the state of shared stores: what changes from now on is looked up the next time."""
-    ready.refresh()  # the next shell may find an older cudaswitch's
+    ready.refresh()  # the next shell may otherwise find an older cudaswitch's
     return lent.state()
 
 
 def _remember(
     request: Request, want: Want, began: str | None, pinned: Environment | None = None
 ) -> None:
-    """Have a ready answer the next time: to a range, to `auto` here, and to what is lent.
+    """Keep a ready answer for the next time: to a range, to `auto` here, and to what is lent.
 
     `want` is what was told, `began` what `_begun` returned before it was looked up.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Answer(NamedTuple):
-    """What an environment asks for, None where it needs nothing or none may be chosen.
+    """What an environment asks for; `want` is None if it needs nothing or none may be chosen.
 
     `refusal` says why none may be: nothing fits this machine, it is not installed, or everybody
     may change it; `caution`, which is never raised, why the answer may not do.
@@ -36,7 +36,7 @@ class Answer(NamedTuple):
 def resolved(environment: Environment, kits: Sequence[Toolkit]) -> Resolution:
     """Work out what the frameworks of an environment need; `kits` are there to choose from.
 
-    Raises UnfitError where this machine cannot run them.
+    Raises UnfitError if this machine cannot run them.
     """
     from pathlib import Path  # noqa: PLC0415  # slow to load
 
@@ -54,7 +54,7 @@ def resolved(environment: Environment, kits: Sequence[Toolkit]) -> Resolution:
 
 
 def unknown(environment: Environment, resolution: Resolution) -> str | None:
-    """Say that nothing tells which CUDA an environment needs, None where something does."""
+    """Say that nothing tells which CUDA an environment needs, None if something does."""
     if resolution.cuda or all(it.known for it in resolution.frameworks):
         return None
     return f"cannot tell which CUDA `{environment.prefix}` needs"
@@ -87,24 +87,24 @@ def ask(environment: Environment) -> Answer:
 
 
 def recall(environment: Environment) -> Answer:
-    """Return the answer that was kept, unless it is a refusal, else ask and keep it.
+    """Return the answer that was kept, unless it is a refusal; otherwise ask and keep it.
 
     A refusal is raised once, then kept as "no answer" with its reason: shells read what is kept
-    (`__cudaswitch_automatic`) at each activation, and must not start Python again. Who asks here
+    (`__cudaswitch_automatic`) at each activation, and must not start Python again. A caller of this
     may have another driver by now, or be on another machine. A refusal of the store itself is not
-    kept: it can be mended without a change of what is installed, which is when answers are
-    forgotten.
+    kept: it can be mended without a change of what is installed, and only such a change drops
+    kept answers.
     """
     kept = environment.answer_kept(home().at("auto"))
     is_refusal = bool(kept and kept[1:] and not kept[0])
     if kept and not is_refusal:
         return Answer(Want.parse(kept[0]) if kept[0] else None)
-    # What changes while it is looked at is looked at again the next time.
+    # What changes while it is examined is examined again the next time.
     began, installed = time.time_ns(), offered(home())
     answer = ask(environment)
     if "\n" not in environment.prefix and not isinstance(answer.refusal, StoreError):
         _keep(environment, answer, began)
-        # Whoever has changed what is installed meanwhile may have dropped all answers before this.
+        # Another process may have changed the store meanwhile, and dropped all answers already.
         if offered(home()) != installed:
             _drop(environment.answer_file(home().at("auto")))
     return answer
@@ -119,7 +119,7 @@ def _drop(*files: str) -> None:
 
 
 def _keep(environment: Environment, answer: Answer, began: int) -> None:
-    import contextlib  # noqa: PLC0415  # as all that is for writing
+    import contextlib  # noqa: PLC0415  # like everything that writes
     from pathlib import Path  # noqa: PLC0415
 
     from cudaswitch.durable import write_atomically  # noqa: PLC0415
@@ -127,13 +127,13 @@ def _keep(environment: Environment, answer: Answer, began: int) -> None:
     from cudaswitch.staging import plain_modes, require_writable  # noqa: PLC0415
 
     file = Path(environment.answer_file(home().at("auto")))
-    # With root's there, the person could not have it changed.
+    # The user could not replace an answer that root has written.
     if is_anothers(home().folder):
         return
     with contextlib.suppress(CudaswitchError, OSError), plain_modes(home().root):
         require_writable(home())
         file.parent.mkdir(exist_ok=True)
-        # It can be worked out again.
+        # It need not last: it can be worked out again.
         lines = [environment.prefix, str(answer.want or "")]
         if why := answer.refusal or (answer.want and answer.caution):
             lines += [why.message, why.hint or ""]
@@ -142,7 +142,7 @@ def _keep(environment: Environment, answer: Answer, began: int) -> None:
 
 
 def refused(environment: Environment) -> CudaswitchError | None:
-    """Return the kept reason why an environment has no answer, None where there is none."""
+    """Return the kept reason why an environment has no answer, None if there is none."""
     want, *why = environment.answer_kept(home().at("auto")) or [""]
     return CudaswitchError(*why) if why and not want else None
 

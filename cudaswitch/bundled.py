@@ -1,6 +1,6 @@
-"""Whether an environment brings its own CUDA, asked each time that one is switched.
+"""Whether an environment brings its own CUDA, asked at each switch within one.
 
-xonsh runs this too: see `shells.carrying`. The other shells have words of their own for it.
+xonsh runs this too: see `shells.carrying`. The other shells have code of their own for it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 _CONDA_PACKAGES = ("cudatoolkit-", "cuda-cudart-", "libcublas-")
-"""What the names of conda's records begin with, a version behind it."""
+"""Beginnings of the names of conda's records, followed by a version."""
 
 
 def bundles_cuda(
@@ -24,9 +24,9 @@ def bundles_cuda(
     """Name the file or folder that shows that an environment brings its own CUDA.
 
     A virtualenv that sees its base's packages has theirs too, and the user's, as a conda
-    environment has; a layer of `uv run --with` has those below it and what `--with` brings. The
-    hooks look at the same places (`__cudaswitch_brings`), but for Windows' `Lib` and a base of a
-    version that is not told; both must answer alike, so change them together.
+    environment has; a layer of `uv run --with` has those below it and what `--with` adds. The
+    hooks look at the same places (`__cudaswitch_brings`), except for Windows' `Lib` and a base
+    whose version is not stated; both must answer alike, so change them together.
     """
     prefix = extended(os.fspath(prefix))
     own, base = sites_of(prefix), base_in(config_of(prefix))
@@ -44,10 +44,10 @@ def bundles_cuda(
 
 
 def reached(prefixes: Iterable[str], variables: Mapping[str, str]) -> Iterator[str]:
-    """Yield, from the top, those of environments on each other whose packages are in use.
+    """Yield, from the top, the environments of a stack whose packages are in use.
 
-    Where one has no Python, that of the next runs. A virtualenv and a pin hide what is below; a
-    Python does not hide one whose pin decides. `__cudaswitch_brought` does the same.
+    If one has no Python, that of the next runs. A virtualenv and a pin hide what is below; a
+    Python does not hide an environment whose pin decides. `__cudaswitch_brought` does the same.
     """
     for prefix in prefixes:
         yield prefix
@@ -58,11 +58,11 @@ def reached(prefixes: Iterable[str], variables: Mapping[str, str]) -> Iterator[s
 
 
 def watched(prefix: str | PathLike[str]) -> tuple[str, ...]:
-    """Name the folder of packages, relative to it, of an environment that is all alone.
+    """Name the package folder, relative to it, of an environment that sees no other packages.
 
     As long as nothing is put into that folder or conda-meta, and pyvenv.cfg stays as it is, hooks
-    need not look what it brings (`__cudaswitch_enter`): nothing, or what stands behind the folder,
-    `y` for its own CUDA, `nx` for something that looks for libdevice, `yx` for both. () where more
+    need not look at what it brings (`__cudaswitch_enter`): nothing, or what follows the folder,
+    `y` for its own CUDA, `nx` for something that looks for libdevice, `yx` for both. () if more
     folders would have to be watched.
     """
     sites = [os.path.realpath(site) for site in sites_of(prefix)]
@@ -72,7 +72,7 @@ def watched(prefix: str | PathLike[str]) -> tuple[str, ...]:
     is_all = [os.path.realpath(place)] == sites or (not sites and os.path.isdir(place))
     if not is_all or base_in(config_of(prefix)) is not None:
         return ()
-    # A person's own packages are theirs alone.
+    # A user's own packages are that user's alone.
     own = bundles_cuda(prefix, {"PYTHONNOUSERSITE": "1"})
     brings = ("y" if own else "n") + ("x" if lacks_libdevice(prefix) else "")
     return (folder,) if brings == "n" else (folder, brings)
@@ -99,10 +99,10 @@ def libdevice_roots(prefix: str | PathLike[str]) -> Iterator[str]:
 
 
 def _libdevice_in(prefix: str | PathLike[str], site: str) -> Iterator[str]:
-    """List what wheels of NVIDIA's before 13 and since, and of JAX up to 0.4.30, have it in.
+    """List where NVIDIA's wheels before 13 and since, and JAX's up to 0.4.30, have it.
 
-    In the environment itself, where conda's `cuda-nvcc` has it, TensorFlow looks since 2.19, whose
-    wheel is the first that names `../../../..` (openxla/xla#20288).
+    TensorFlow has looked in the environment itself, where conda's `cuda-nvcc` has it, since 2.19:
+    its wheel is the first that names `../../../..` (openxla/xla#20288).
     """
     yield f"{site}/jaxlib/cuda"
     for name in names_of(f"{site}/nvidia"):
@@ -125,7 +125,7 @@ def _is_old_tensorflow(name: str) -> bool:
 def _in_site(site: str) -> Iterator[str]:
     """Find what wheels of NVIDIA's and of PyTorch put there.
 
-    Others of NVIDIA's (`nccl`, `nvshmem`) are no part of a toolkit, and come with XGBoost, say.
+    Others of NVIDIA's (`nccl`, `nvshmem`) are not part of a toolkit, and come with XGBoost, say.
     """
     nvidia = f"{site}/nvidia"
     folders = (name for name in names_of(nvidia) if name.startswith("cu"))

@@ -1,4 +1,4 @@
-"""Environments' hooks and pins: written, brought up to date, taken away."""
+"""Environments' hooks and pins: written, updated, removed."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from cudaswitch.versions import Request
 
 _HALVES: tuple[Literal["leave", "enter"], ...] = ("leave", "enter")
 _HOOK_LIMIT = _SCRIPT_LIMIT = 1 << 20
-"""Bytes of a hook, and of an activate script; both have a few thousand."""
+"""Limits in bytes of a hook and of an activate script; real ones have a few thousand."""
 _WATCHED = (
     r"(?m)^ *__cudaswitch_enter .* '(conda-meta|lib/python[\d.]+/site-packages)'"
     r" '(?:conda-meta|pyvenv.cfg)'(?: '([yn]x?)')?$"
 )
 _MISREAD = re.compile(r'["`]|\$[\w!#$(*+=?@\[^{~-]|\\[\\$\n]')
-"""What some POSIX shell does not take as it is between the double quotes of conda's `. "FILE"`."""
+"""What some POSIX shell does not take literally in the double quotes of conda's `. "FILE"`."""
 _AUTOMATIC = r"(?m)^ *__cudaswitch_enter .* 'auto'(?: |$)"
 
 
 def misread(environment: Environment) -> list[str]:
     """Return the characters in a conda environment's path that conda's `. "FILE"` does not escape.
 
-    A POSIX shell expands them: some end it, and what stands in backticks is run. Such an
+    A POSIX shell expands these or ends the string there, and runs what is in backticks. Such an
     environment can be activated only as long as it has no script.
     """
     return _MISREAD.findall(environment.prefix) if environment.owner == "C" else []
@@ -47,7 +47,7 @@ def hook_files(environment: Environment, half: str) -> dict[str, Path]:
         name = {"enter": "on", "leave": "off"}[half]
         return {family: Path(environment.folder, f"{name}.{family}") for family in shells.FAMILIES}
     folder = {"enter": "activate.d", "leave": "deactivate.d"}[half]
-    # `~~` sorts behind every other package's script, and undo runs in reverse order.
+    # `~~` sorts after every other package's script, and undo runs in reverse order.
     place = Path(environment.prefix, "etc", "conda", folder)
     return {family: place / f"~~cudaswitch.{family}" for family in shells.FAMILIES}
 
@@ -77,7 +77,7 @@ def hook_texts(
 def shared_texts(environment: Environment) -> dict[Path, str]:
     """Map the files that both halves source to their texts; a file comes after what it sources.
 
-    Nobody has a reason to edit them: other texts are another cudaswitch's.
+    Nobody has a reason to edit them, so different texts are those of another cudaswitch.
     """
     texts: dict[Path, str] = {}
     for name, family in shells.FAMILIES.items():
@@ -95,19 +95,19 @@ def is_current(environment: Environment) -> bool:
 
 
 def holds(path: Path, text: str) -> bool:
-    """Tell whether a file holds just this text. Raises OSError where it cannot be read."""
+    """Tell whether a file holds just this text. Raises OSError if it cannot be read."""
     expected = text.encode("utf-8", "surrogateescape")
     return read_regular(path, len(expected) + 1, head=True) == expected
 
 
 def watched_since(environment: Environment) -> tuple[str, ...]:
-    """Return what hooks were written with to watch, and what the environment brought then."""
+    """Return what the hooks were written to watch, and what the environment brought then."""
     found = re.search(_WATCHED, _entering(environment))
     return tuple(filter(None, found.groups())) if found else ()
 
 
 def is_automatic(environment: Environment) -> bool:
-    """Tell whether hooks were written to look whether packages have changed."""
+    """Tell whether the hooks were written to check whether packages have changed."""
     return bool(re.search(_AUTOMATIC, _entering(environment)))
 
 
@@ -121,8 +121,8 @@ def _entering(environment: Environment) -> str:
 def unhooked_scripts(environment: Environment) -> tuple[list[Path], list[Path]]:
     """Return the activate scripts of a virtualenv without our lines, and those with older ones.
 
-    Older lines are an earlier cudaswitch's, and run the hooks all the same. Raises StoreError where
-    a script has half a block of ours.
+    Older lines are an earlier cudaswitch's, and still run the hooks. Raises StoreError if a script
+    has half a block of ours.
     """
     lacking: list[Path] = []
     worded: list[Path] = []
@@ -136,7 +136,7 @@ def unhooked_scripts(environment: Environment) -> tuple[list[Path], list[Path]]:
 
 
 def _commands(script: bytes) -> dict[bytes, bytes]:
-    """Map the halves that a script runs to the lines that do, wherever those stand."""
+    """Map the halves that a script runs to the lines that run them, wherever those are."""
     lines = re.findall(rb"(?m)^(?=.*?/etc/cudaswitch/(on|off)\.)(.*?)[ \t#\r]*$", script)
     return dict(lines)
 
@@ -156,8 +156,8 @@ def write_pin(
 ) -> None:
     """Write the pin and the hooks, the half that undoes before the half that does.
 
-    `seen` is when the environment was looked at, in ns since the epoch: packages that are
-    newer than that are not in `want`. `noted` are files that are written with them.
+    `seen` is when the environment was looked at, in ns since the epoch: newer packages are not
+    considered in `want`. `noted` are files that are written with them.
     """
     sweep_leftovers(environment)
     hooks = hook_texts(environment, request, want, watched(environment.prefix))
@@ -165,10 +165,10 @@ def write_pin(
     try:
         texts |= _edited_scripts(environment, put_in=True)
         texts[Path(environment.want_file)] = str(want).replace("/", "\n") + "\n"
-        # A pin that is not noted holds nothing; a note that is ahead of the hooks keeps them old.
+        # A pin without a note protects no toolkit; a note ahead of the hooks keeps them outdated.
         is_new = not os.path.exists(environment.pin_file)
         texts[Path(environment.pin_file)] = pin_text(request)
-        # Packages that others of its group install have scripts beside ours.
+        # Packages that others of its group install have scripts in the same folders.
         modes = plain_modes(Path(environment.prefix))
         texts = {**noted, **texts} if is_new else {**texts, **noted}
         write_all(texts, kept=True, folders_within=modes)
@@ -183,10 +183,10 @@ def write_pin(
 
 
 def remove_pin(environment: Environment, noted: Mapping[Path, str | None]) -> bool:
-    """Take pin and hook away; return False when there was none.
+    """Remove pin and hook; return False if there was none.
 
-    The half that undoes stays, inert, for shells that are activated now. `noted` are files that
-    are written with it.
+    The half that undoes stays, inert, for shells in which the environment is active. `noted` are
+    files that are written with it.
     """
     sweep_leftovers(environment)
     enter = hook_files(environment, "enter").values()
@@ -221,7 +221,7 @@ def left_behind(environment: Environment) -> list[Path]:
 
 
 def staying(environment: Environment) -> list[Path]:
-    """List what `remove_pin` leaves for shells that are activated now."""
+    """List what `remove_pin` leaves for shells in which the environment is active."""
     files = [*hook_files(environment, "leave").values(), *shared_texts(environment)]
     return [path for path in files if os.path.isfile(path)]
 
@@ -277,7 +277,7 @@ def _hooked(text: bytes, family: shells.Family) -> bytes:
 
 
 def _leave(family: shells.Family) -> bytes:
-    """Spell the line that a script of its own for `deactivate` begins with."""
+    """Spell the line with which a separate script for `deactivate` begins."""
     return f"{family.source.format(half='off')}  # cudaswitch\n".encode()
 
 

@@ -22,7 +22,7 @@ def path_of(shell: shells.Shell) -> Path:
 def loading(shell: shells.Shell, *, there: bool = False) -> str:
     """Return the line that loads the integration into a shell that is open.
 
-    `there` tells that its ready file will be by then.
+    `there` tells that its ready file will exist by then.
     """
     path = path_of(shell)
     if shell.include and (there or os.path.isfile(path)):
@@ -33,7 +33,7 @@ def loading(shell: shells.Shell, *, there: bool = False) -> str:
 def write(shell: shells.Shell) -> Path:
     """Write the ready file of a shell, and return it.
 
-    Those of other shells that are another program's become this one's too: there is one binding.
+    Those of other shells that another program wrote become this one's too: there is one binding.
     """
     require_writable(home())
     _write([shell] if _is_ours() else [*_there(), shell])
@@ -66,7 +66,7 @@ def _write(rows: Collection[shells.Shell]) -> None:
 
 
 def remove(shell: shells.Shell) -> None:
-    """Take the ready file of a shell away."""
+    """Remove the ready file of a shell."""
     path_of(shell).unlink(missing_ok=True)
     sweep(shells.folder_beside(path_of(shell)))
     if not _there():
@@ -76,7 +76,7 @@ def remove(shell: shells.Shell) -> None:
 
 
 def fault(shell: shells.Shell) -> str | None:
-    """Tell what is wrong with the ready file of a shell, None where nothing is."""
+    """Tell what is wrong with the ready file of a shell, None if nothing is."""
     if not os.path.isfile(path_of(shell)):
         return "it does not exist"
     if not all(map(os.path.isfile, shells.beside(shell, path_of(shell)))):
@@ -91,8 +91,8 @@ def fault(shell: shells.Shell) -> str | None:
 def refresh() -> None:
     """Bring the ready files up to date after an update or a move of cudaswitch, or of its Python.
 
-    They stay bound to the program that wrote them while it is there: two installations
-    that share a store would otherwise rewrite each other's files for ever.
+    They stay bound to the program that wrote them as long as that exists: two installations
+    that share a store would otherwise rewrite each other's files forever.
     """
     with contextlib.suppress(OSError, CudaswitchError):
         bound = _read_bound()

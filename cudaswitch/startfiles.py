@@ -1,4 +1,4 @@
-"""Which of a person's startup files load cudaswitch, and in which lines."""
+"""Which of a user's startup files load cudaswitch, and in which lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cudaswitch.programs import output_of
 from cudaswitch.regular import read_regular
 
 _LIMIT = 4 << 20
-"""Bytes of a startup file; real ones have thousands."""
+"""Limit in bytes of a startup file; real ones have thousands."""
 _BY_HAND = re.compile(rb"^[^#\n]*\bcudaswitch(?:['\"]?\s+|/)init\b", re.MULTILINE)
 _OF_BASHRC = re.compile(rb"^[^#\n]*bashrc", re.MULTILINE)
 _OF_PROFILE = re.compile(rb"^[^#\n]*\.profile\b", re.MULTILINE)
@@ -29,13 +29,13 @@ BESIDE = {
     "nu": ("{XDG_CONFIG_HOME}/nushell/config.nu",),
     "sh": ("{HOME}/.profile",),
 }
-"""What shells read beside the files of `shells.Shell.startup`."""
+"""What shells read besides the files of `shells.Shell.startup`."""
 
 
 class SecondLine(NamedTuple):
     """A line that loads cudaswitch without its markers.
 
-    `along` tells whether the shells that read the marked one come by it too.
+    `along` tells whether the shells that read the marked line read this one too.
     """
 
     path: Path
@@ -47,7 +47,7 @@ class SecondLine(NamedTuple):
 def folders(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the folders that a row's `startup` may name, by the variables that move them.
 
-    Raises StoreError for who has neither HOME nor an account with one.
+    Raises StoreError for a user with neither HOME nor an account with a home folder.
     """
     base = home_folder(variables)
     if base is None:
@@ -74,15 +74,15 @@ def _zdotdir(base: str, variables: Mapping[str, str]) -> str:
 
 
 def startup_file(shell: shells.Shell, variables: Mapping[str, str]) -> Path:
-    """Return the person's startup file of a shell: the first that is there, else the first."""
+    """Return the user's startup file of a shell: the first that exists, else the first."""
     places = places_of(shell, variables)
     return next(filter(os.path.lexists, places), places[0])
 
 
 def loaded_by(shell: shells.Shell, variables: Mapping[str, str]) -> tuple[Path, bool] | None:
-    """Tell which startup file of a shell loads cudaswitch, and whether one does in any way.
+    """Return the startup file that loads cudaswitch, or would, and whether one does in any way.
 
-    None where no home folder is known, where they would be.
+    None if no home folder is known, in which it would be.
     """
     if home_folder(variables) is None:
         return None
@@ -98,7 +98,7 @@ def loaded_by(shell: shells.Shell, variables: Mapping[str, str]) -> tuple[Path, 
 def second_lines(
     shell: shells.Shell, path: Path, variables: Mapping[str, str]
 ) -> Iterator[SecondLine]:
-    """Yield the lines beside the marked one in `path`, there and in the shell's other files."""
+    """Yield the lines besides the marked one in `path`, there and in the shell's other files."""
     beside = [Path(it.format(**folders(variables))) for it in BESIDE.get(shell.name, ())]
     if shell.name == "bash":
         beside = [*filter(None, [login_file(variables)])]
@@ -119,14 +119,14 @@ def _is_read_along(place: Path, path: Path) -> bool:
     pair = {it.name: it for it in (place, path)}
     if pair.keys() != {".tcshrc", ".cshrc"}:
         return True
-    # tcsh reads the second one only where there is no first, or that one has it do so.
+    # tcsh reads `.cshrc` only if there is no `.tcshrc`, or if that one has it do so.
     with contextlib.suppress(OSError):
         return b".cshrc" in read_regular(pair[".tcshrc"], _LIMIT)
     return False
 
 
 def ready_fault(shell: shells.Shell, path: Path) -> str | None:
-    """Tell what is wrong with what the marked line in `path` does, None where nothing is."""
+    """Tell what is wrong with what the marked line in `path` does, None if nothing is."""
     mine = str(ready.path_of(shell))
     with contextlib.suppress(OSError):
         if os.fsencode(shell.quote(mine)) not in read_regular(path, _LIMIT):
@@ -136,7 +136,7 @@ def ready_fault(shell: shells.Shell, path: Path) -> str | None:
 
 
 def login_file(variables: Mapping[str, str]) -> Path | None:
-    """Return what bash reads in a login shell, None where there is no such file."""
+    """Return what bash reads in a login shell, None if there is no such file."""
     places = [Path(folders(variables)["HOME"], name) for name in _LOGIN_FILES]
     return next((path for path in places if os.path.isfile(path)), None)
 

@@ -36,16 +36,16 @@ from cudaswitch.talk import say
 from cudaswitch.toolkit import refuse_unsafe_path
 
 _PATIENCE = 10.0
-"""Seconds to wait for another, which takes a part of one; the setting `wait` may be broken."""
+"""Seconds to wait for another process, which takes under one; the setting `wait` may be broken."""
 _END = re.compile(rb"^(?:return\b|exec +(?:-[a-z]+ +)*(?!\d*[<>])[\w/$\"']).*", re.MULTILINE)
-"""What ends a startup file where it stands in no block, as its place tells."""
+"""What ends a startup file; at the beginning of a line, it is taken to be in no block."""
 
 
 class Edit(NamedTuple):
     """A change of a startup file, to be shown and then made.
 
-    `path` is how the person knows the file, `target` what stands behind links. `before`
-    is None where there is no file yet, `after` where there is to be none.
+    `path` is the user's name for the file, `target` what links lead to. `before` is None if
+    there is no file yet, `after` if there is to be none.
     """
 
     path: Path
@@ -55,7 +55,7 @@ class Edit(NamedTuple):
 
     def shown(self) -> list[str]:
         """Return the lines of a patch."""
-        import difflib  # noqa: PLC0415  # `current` asks who loads us, and shows none
+        import difflib  # noqa: PLC0415  # `current` asks which file loads us, and shows no patch
 
         texts = ((text or b"").splitlines() for text in (self.before, self.after))
         before, after = ([line.decode("utf-8", "replace") for line in lines] for lines in texts)
@@ -64,11 +64,11 @@ class Edit(NamedTuple):
 
 
 def shell_of(name: str | None, variables: Mapping[str, str], option: str) -> shells.Shell:
-    """Return the row of a shell, by default the person's own, that has a startup file.
+    """Return the row of a shell, by default the user's own, that has a startup file.
 
     `option` is what `init` is to do with it, for the hint.
     """
-    # A container sets no SHELL.
+    # Containers set no SHELL.
     asked = name or Path(variables.get("SHELL", "")).name or shells.running_shell(variables)
     rows = {row.name: row for row in shells.SHELLS.values() if row.startup}
     if row := rows.get(shells.SAME.get(asked, asked)):
@@ -101,7 +101,7 @@ def _installing(shell: shells.Shell, path: Path) -> Edit:
 
 
 def removing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
-    """Work out the edit that gives a startup file back as it was."""
+    """Work out the edit that restores a startup file as it was."""
     # Which file a shell reads may have changed since: the one that has the line counts.
     ours = filter(has_line, places_of(shell, variables))
     return _removing(next(ours, startup_file(shell, variables)))
@@ -118,7 +118,7 @@ def _removing(path: Path) -> Edit:
 
 
 def editing(path: Path, change: Callable[[bytes], bytes]) -> Edit:
-    """Work out an edit of a file of the person's, which must be there.
+    """Work out an edit of a file of the user's, which must exist.
 
     Raises StoreError for one that is not theirs to edit.
     """
@@ -131,7 +131,7 @@ def editing(path: Path, change: Callable[[bytes], bytes]) -> Edit:
 def install(shell: shells.Shell, edit: Edit) -> Path:
     """Write the ready file of a shell, then the line that loads it; return the file.
 
-    Where the line cannot be written, a file that was not there before goes again.
+    If the line cannot be written, a ready file that was not there before is removed again.
     """
     require_writable(home())
     with _alone():
@@ -148,11 +148,11 @@ def install(shell: shells.Shell, edit: Edit) -> Path:
 
 
 def remove(shell: shells.Shell, edit: Edit) -> None:
-    """Take the ready file of a shell away, then the line that loads it.
+    """Remove the ready file of a shell, then the line that loads it.
 
-    What was killed in between the next run finishes, as there still is a line. Where there is none
-    the file stays, which another startup file may load, by ZDOTDIR or from another HOME. So does
-    one that we may not delete, which is told of.
+    The next run finishes what was killed in between, as the line is still there. Without a line
+    the file stays: another startup file may load it, by ZDOTDIR or from another HOME. So does
+    a file that we may not delete, which is reported.
     """
     if edit.before == edit.after:
         apply(edit)
@@ -175,12 +175,12 @@ def remove(shell: shells.Shell, edit: Edit) -> None:
 
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
-    """Be the only one to change ready files and the lines that load them, where there is a store.
+    """Be the only process to change ready files and the lines that load them, if there is a store.
 
-    Nobody may be asked anything meanwhile.
+    Nobody may be asked anything in the meantime.
     """
     with contextlib.ExitStack() as stack:
-        # Where we may not write, we change the startup file alone.
+        # If we may not write there, we change only the startup file.
         if os.access(home().locks, os.W_OK):
             from cudaswitch.changing import OwnStore  # noqa: PLC0415  # `current` changes none
 
@@ -191,7 +191,7 @@ def _alone() -> Iterator[None]:
 def _as_it_is(shown: Edit, now: Edit) -> Edit:
     """Return the edit that is left to make: the one that was shown, or none.
 
-    Raises StoreError where it would be another one by now.
+    Raises StoreError if it would be a different one by now.
     """
     if now != shown and now.before != now.after:
         raise _changed(shown)
@@ -199,13 +199,13 @@ def _as_it_is(shown: Edit, now: Edit) -> Edit:
 
 
 def apply(edit: Edit) -> None:
-    """Make the edit; raises StoreError where somebody changed the file since it was read."""
+    """Make the edit; raises StoreError if somebody changed the file since it was read."""
     sweep_beside([edit.target])
     if edit.before == edit.after:
         return
     try:
         found = edit.target.read_bytes() if os.path.exists(edit.target) else None
-        # Without locks, another may have made it.
+        # Without locks, another process may have made it.
         if found == edit.after:
             return
         if found != edit.before:
@@ -227,7 +227,7 @@ def _changed(edit: Edit) -> StoreError:
 
 
 def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Tell what else stands between the shell and its integration: what, and what mends it."""
+    """Tell what else is between the shell and its integration: what, and what mends it."""
     found = []
     above, ours, _ = (edit.after or b"").partition(marked.OPENING)
     if ours and (end := _END.search(above)):
@@ -245,9 +245,9 @@ def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list
         if login is None or not mentions_bashrc(login):
             shown = f"`{login}`, which they read, does not" if login else "no file makes them"
             name = login.name if login else ".bash_profile"
-            # Any sh reads this one, and may end where it meets bash's own words.
+            # Any sh reads this one, and may end where it meets bash's own syntax.
             line = '[ -z "$BASH_VERSION" ] || . ~/.bashrc' if name == ".profile" else ". ~/.bashrc"
-            # The last line of theirs may lack its end.
+            # The last line of the file may lack its newline.
             put = f"printf '\\n{line}\\n'" if login else f"echo '{line}'"
             what = f"login shells of bash do not load it: {shown} read `.bashrc`"
             found.append((what, f"{put} >> ~/{name}"))
@@ -255,9 +255,9 @@ def notes(shell: shells.Shell, edit: Edit, variables: Mapping[str, str]) -> list
 
 
 def _read(path: Path, instead: str) -> tuple[Path, bytes | None]:
-    """Return the file behind links and its bytes, None where there is none.
+    """Return the file that links lead to and its bytes, None if there is none.
 
-    Raises StoreError for one that is not the person's to edit, with what to do `instead`.
+    Raises StoreError for one that is not the user's to edit, with what to do `instead`.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -276,10 +276,10 @@ def _read(path: Path, instead: str) -> tuple[Path, bytes | None]:
         raise _refused(path, f"it is {what}", "move it away")
     if status.st_uid != os.geteuid():
         raise _refused(path, "it belongs to another user", instead)
-    # root may write what is read-only, and a file that was made so is meant to stay.
+    # root may write read-only files, but one that was made so is meant to stay.
     is_closed = not status.st_mode & stat.S_IWUSR
     if is_closed or not os.access(target, os.W_OK):
-        # Where there is a link some tool made the file, and would make it anew.
+        # A link shows that some tool made the file, and would make it anew.
         if is_closed and not os.path.islink(path):
             instead = f"chmod u+w {quote(str(path))}"
         raise _refused(path, "it is read-only", instead)
