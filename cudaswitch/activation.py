@@ -78,7 +78,7 @@ class EnvironmentChange(NamedTuple):
         if owner:
             result[_STATE + owner] = str(self.want)
         result[_STATE + "ON"] = str(self.want) + (":nvcc" if "CUDACXX" in self.set else "")
-        # Folders that the user added in the meantime may be removed again.
+        # Keep this record: folders that the user has added since may be removed again.
         if environment.get("LD_LIBRARY_PATH") and environment.get(_STATE + "LD") == "unset":
             result[_STATE + "LD"] = "unset"
         if theirs := self._kept_aside(result):

@@ -279,7 +279,7 @@ def _read(path: Path, instead: str) -> tuple[Path, bytes | None]:
     # root may write read-only files, but one that was made so is meant to stay.
     is_closed = not status.st_mode & stat.S_IWUSR
     if is_closed or not os.access(target, os.W_OK):
-        # A link shows that some tool made the file, and would make it anew.
+        # A link shows that some tool made the file, and would overwrite an edit.
         if is_closed and not os.path.islink(path):
             instead = f"chmod u+w {quote(str(path))}"
         raise _refused(path, "it is read-only", instead)

@@ -244,7 +244,7 @@ def init(
 
 
 def ready(shell: Shell, *, root: str, program: str, scripts: str, file: Path) -> str:
-    """Return the integration for `file`, which new shells source: most of them need no more."""
+    """Return the integration for `file`, which new shells source; most need nothing else."""
     at = folder_beside(file)
     if not shell.again:
         return init(shell, root=root, program=program, scripts=scripts, texts=at)

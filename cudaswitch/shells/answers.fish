@@ -134,8 +134,8 @@ function __cudaswitch_active
 end
 
 # $__csw = the ready answer to what the frameworks of the environment $argv[1] need, empty if they
-# need nothing; fails if Python must be asked, because packages have changed. $__csw_caution, if it
-# is set = why that may not do.
+# need nothing; fails if Python must be asked, because packages have changed. If $__csw_caution is
+# set, it becomes the reason why the answer may not do.
 function __cudaswitch_automatic
     set -l file $_cudaswitch_root/auto/(string replace --all / % -- $argv[1])
     test -f $file; or return 1

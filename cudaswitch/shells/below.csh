@@ -1,5 +1,5 @@
-# Of the environments below the active one, take up the next one with a pin, as if it were entered:
-# when an environment is left, conda itself runs only the hook of the next one, which may have none.
+# Take up the next pinned environment below the active one, as if it were entered: when an
+# environment is left, conda itself runs only the hook of the next one, which may have none.
 if (! $?CONDA_SHLVL || ! $?CONDA_PREFIX) exit
 if ("${CONDA_SHLVL:q}" !~ {[2-9],[1-9][0-9]}) exit
 if ($CONDA_SHLVL == 2 && ! $?CONDA_STACKED_2) exit

@@ -1,6 +1,6 @@
 # The short ways of core.fish for less usual cases: variables that were set before, the PATH that a
 # virtualenv keeps, an environment that brings its own CUDA or whose framework needs XLA_FLAGS, a
-# host compiler for nvcc. $_cudaswitch_besides is what the variables hold then.
+# host compiler for nvcc. $_cudaswitch_besides records what the variables hold then.
 
 # Do what __cudaswitch_plainly does, with the same variables of the caller, in these cases. If even
 # this is not simple enough, fail with nothing done: the slower __cudaswitch_apply takes over.

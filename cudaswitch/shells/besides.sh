@@ -1,7 +1,7 @@
 # shellcheck shell=dash disable=SC2034,SC2119,SC2120,SC2154  # core.sh sets them; plain.sh says who is left
 # The short ways of core.sh for less usual cases: variables that were set before, the PATH that a
 # virtualenv keeps, an environment that brings its own CUDA or whose framework needs XLA_FLAGS, a
-# host compiler for nvcc. $_cudaswitch_besides is what the variables hold then.
+# host compiler for nvcc. $_cudaswitch_besides records what the variables hold then.
 
 # Do what __cudaswitch_plainly does, with the same arguments, in these cases. If even this is not
 # simple enough, fail with nothing done: the slower __cudaswitch_apply takes over.

@@ -2,7 +2,7 @@
 
 # Make the want $argv[1] this shell's own choice from now on; empty: no choice.
 function __cudaswitch_choose
-    # This replaces what was chosen by whatever started this shell.
+    # This replaces the GPUs chosen by whatever started this shell.
     set -g _cudaswitch_gpus
     # Without a choice, `off` gives up nothing that `use -` could return to.
     test -n "$_CUDASWITCH_U$argv[1]"; and set -gx _CUDASWITCH_PREVIOUS "$_CUDASWITCH_U"
@@ -70,7 +70,7 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
     end
     if contains -- --help $argv; or contains -- -h $argv; or not __cudaswitch_changes $argv
         # These commands report what the look finds, and packages may have changed since the last
-        # one. What is wrong they say themselves.
+        # one. They report errors themselves.
         contains -- "$argv[1]" current which doctor; and not __cudaswitch_leaving
         and __cudaswitch_look 2>/dev/null
         __cudaswitch_run $argv

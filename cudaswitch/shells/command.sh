@@ -3,7 +3,7 @@
 
 # Make the want $1 this shell's own choice from now on; empty: no choice.
 __cudaswitch_choose() {
-    # This replaces what was chosen by whatever started this shell.
+    # This replaces the GPUs chosen by whatever started this shell.
     _cudaswitch_gpus=''
     # Without a choice, `off` gives up nothing that `use -` could return to.
     case ${_CUDASWITCH_U-}$1 in ?*) \export "_CUDASWITCH_PREVIOUS=${_CUDASWITCH_U-}" ;; esac
@@ -80,7 +80,7 @@ __cudaswitch_command() {
     case $- in *a*) __cudaswitch_apart __cudaswitch_command "$@"; return ;; esac
     if ! __cudaswitch_changes "$@"; then
         # These commands report what the look finds, and since the last one there may have been a
-        # `cd` or a change of packages. What is wrong they say themselves.
+        # `cd` or a change of packages. They report errors themselves.
         case ${BASH_VERSION:+bash}${1-} in bashcurrent | bashwhich | bashdoctor) __cudaswitch_unprompted ;; esac
         case ${1-} in
             current | which | doctor) __cudaswitch_leaving || __cudaswitch_look 2> /dev/null || : ;;

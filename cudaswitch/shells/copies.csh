@@ -12,7 +12,7 @@ foreach _csw_name (CUDA_HOME CUDA_PATH)
 end
 set _csw_levels = ()
 if ($?CONDA_SHLVL) then
-    # conda leaves copies behind, and restores them with the next environment.
+    # conda never deletes its copies, and restores them with the next environment.
     set _csw_levels = (0 1 2)
     if ("${CONDA_SHLVL:q}" =~ {[3-9],[1-9][0-9]}) then
         while ($#_csw_levels <= $CONDA_SHLVL)

@@ -7,7 +7,7 @@
 function __cudaswitch_copies
     set -l least
     string match --quiet --regex "^(?<least>[0-9]+):(?:.*:)?$argv[1](?::|\$)" -- "$__csw_theirs"
-    # conda leaves copies behind, and restores them with the next environment.
+    # conda never deletes its copies, and restores them with the next environment.
     set -l level 3
     string match --quiet --regex '^(?:[3-9]|[1-9][0-9])$' -- "$CONDA_SHLVL"
     and set level (math $CONDA_SHLVL + 1)

@@ -9,7 +9,7 @@ __cudaswitch_copies() {
     \local _csw_level _csw_least _csw_value _csw_name _csw_lower
     case ${_csw_theirs-}: in *":$1:"*) _csw_least=${_csw_theirs%%:*} ;; *) _csw_least=0 ;; esac
     _csw_level=${CONDA_SHLVL:-0}
-    # conda leaves copies behind, and restores them with the next environment.
+    # conda never deletes its copies, and restores them with the next environment.
     case $_csw_level in [01] | *[!0-9]* | ???*) _csw_level=2 ;; esac
     while [ "$_csw_level" -ge "$_csw_least" ]; do
         \eval "_csw_value=\${__CONDA_SHLVL_${_csw_level}_$1-}"
@@ -175,7 +175,7 @@ __cudaswitch_kept() {
     case ${CONDA_SHLVL-} in
         '') ;;
         *)
-            # In one word: bash copies a function at each call, word by word.
+            # As one word: bash copies a function at each call, word by word.
             __csw=$__csw${__CONDA_SHLVL_0_CUDA_HOME-}${__CONDA_SHLVL_0_CUDA_PATH-}\
 ${__CONDA_SHLVL_0_CUDACXX-}${__CONDA_SHLVL_0_CUDAToolkit_ROOT-}${__CONDA_SHLVL_0_LD_LIBRARY_PATH-}\
 ${__CONDA_SHLVL_1_CUDA_HOME-}${__CONDA_SHLVL_1_CUDA_PATH-}${__CONDA_SHLVL_1_CUDACXX-}\

@@ -49,7 +49,7 @@ foreach _csw_name (PATH _OLD_VIRTUAL_PATH LD_LIBRARY_PATH CONDA_PREFIX VIRTUAL_E
     if (! $_csw_has) continue
     eval 'set _csw_value = "${'$_csw_name':q}"'
     eval 'set _csw_'$_csw_name' = "${_csw_value:q}"'
-    # A value that is split in double quotes ends at a line break; the others separate words.
+    # A line break would end the quotes in which values are split; the others are separators.
     if ("${_csw_value:q}" =~ *"${_csw_break:q}"* || "${_csw_value:q}" =~ *[]*) set _csw_torn = $_csw_name
 end
 set _csw_ld_set = $?LD_LIBRARY_PATH
@@ -86,7 +86,7 @@ if ($_csw_do == enter) then
     eval 'setenv _CUDASWITCH_'$_csw_owner' "${_csw_'$_csw_owner':q}"'
     # The last prompt's environment may be back at the next prompt, and this one left unnoticed.
     if ($_csw_owner == V) set _cudaswitch_seen = ()
-    # What is put before ours between now and that prompt stays there.
+    # Anything that is put before ours until that prompt stays there.
     if ($?_cudaswitch_seen) set _cudaswitch_entered = "${_csw_conda:q}|${_csw_venv:q}"
 else if ($_csw_do == leave) then
     set _csw_$_csw_owner = ""
@@ -131,7 +131,7 @@ end
 
 if ($_csw_do == strongest) exit
 if ($?_csw_torn) then
-    # Whoever has typed a command is told in any case.
+    # A user who has typed a command is told in any case.
     if ("${_csw_want:q}" != "") /bin/sh -c 'if [ "$2" = settle ] || [ -t 2 ]; then printf "cudaswitch: %s has a line break or a control character, so tcsh cannot take it apart: nothing is switched\n" "$1" >&2; fi' sh $_csw_torn $_csw_do
     if ($#_csw_own) source "${_csw_texts:q}/own.csh"
     unset _csw_*
@@ -209,7 +209,7 @@ foreach _csw_job (PATH OLD LIB GONE)
     case GONE:
         set _csw_list = "${_csw_new_PATH:q}"
         set _csw_take = ""
-        # What counts no levels does not compute PATH ahead.
+        # Tools that count no levels do not compute PATH ahead.
         if ($_csw_do != leave || "$_csw_owner" == V || ! $?CONDA_SHLVL) set _csw_skip = 1
         if ($?CONDA_SHLVL) eval 'if ("$CONDA_SHLVL:q" == 0) set _csw_skip = 1'
         breaksw
@@ -353,7 +353,7 @@ if ("${_csw_toolkit:q}" != "") then
         if ("$_csw_value" != "") setenv _CUDASWITCH_KEPT "${_csw_value:q}"
     endif
     if ("${_csw_record_OLD:q}" != "") setenv _CUDASWITCH_OLD "${_csw_record_OLD:q}"
-    # Folders that the user added in the meantime may be removed again.
+    # Keep this record: folders that the user has added since may be removed again.
     if ("$_csw_LD" == unset && "${_csw_LD_LIBRARY_PATH:q}" != "") setenv _CUDASWITCH_LD unset
     if ("${_csw_record_LIB:q}" != "") then
         setenv _CUDASWITCH_LIB "${_csw_record_LIB:q}"

@@ -60,7 +60,7 @@ function __cudaswitch_scalars
                     __cudaswitch_unexport $name
                     __cudaswitch_back $name "$$was"
                 else
-                    # Not a universal one of the person's that has the same value.
+                    # Not a universal one of the user's that has the same value.
                     set -eg $name
                 end
             end
@@ -287,7 +287,7 @@ function __cudaswitch_apply --no-scope-shadowing
         set -gx _CUDASWITCH_OLD $__csw
         set -p old $bin
     end
-    # Folders that the user added in the meantime may be removed again.
+    # Keep this record: folders that the user has added since may be removed again.
     test "$was_unset" = unset; and set -gx _CUDASWITCH_LD unset
     if set -q lib[1]
         if contains -- $lib[1] $ld; or contains -- $lib[-1] $ld

@@ -1,8 +1,8 @@
 # The change and its exact undo for Nushell. The state is that of core.sh, word for word, so
 # that shells of all kinds can be nested.
 
-# Why nothing is switched here, null if nothing prevents it. Only since then there is `%`, which
-# calls the builtin whatever the user has given its name to, such as `alias ls = eza`.
+# Why nothing is switched here, null if nothing prevents it. Only from that release on is there `%`,
+# which calls a builtin even if the user has given its name to something else (`alias ls = eza`).
 def __cudaswitch_too_old [] {
     let is = (version)
     if $is.major == 0 and $is.minor < 114 {
@@ -171,7 +171,7 @@ def __cudaswitch_words [now, want] {
     let home = ($want | split row : | first)
     let compiler = (__cudaswitch_host $now $want)
     let nvcc = if $compiler != '' and (%which $compiler | is-not-empty) { {CC: $'-ccbin=($compiler)'} } else { {} }
-    # A name of a file of flags stays as it is. XLA takes a value in quotes for one word.
+    # If XLA_FLAGS names a file of flags, it stays. XLA takes a value in quotes for one word.
     let has_room = ($now.XLA_FLAGS | default '') =~ '^([- \t]|$)' and ($now.XLA_FLAGS | default '') !~ xla_gpu_cuda_data_dir
     let quoted = if $home =~ '[ \t]' { $'"($home)"' } else { $home }
     let xla = if $has_room and (__cudaswitch_any $home ['nvvm/libdevic[e]']) and (__cudaswitch_lacks_libdevice (__cudaswitch_inside)) { {XLA: $'--xla_gpu_cuda_data_dir=($quoted)'} } else { {} }
@@ -196,7 +196,7 @@ def __cudaswitch_strongest [] {
     [$env._CUDASWITCH_U? $env._CUDASWITCH_X? ...$pinned $env._CUDASWITCH_D?] | where ($it | is-not-empty) | get --optional 0 | default ''
 }
 
-# Every variable that the change touches and its undo reads, null where it is unset.
+# Every variable that the change touches and its undo reads, null if it is unset.
 def __cudaswitch_variables [] {
     let scalars = [CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS]
     let state = ([ON BIN OLD GONE LIB LD CC XLA] | each { '_CUDASWITCH_' + $in })
@@ -261,7 +261,7 @@ def __cudaswitch_done [before, want] {
         let first = ($own | skip while {|dir| not (__cudaswitch_is_dir $dir) } | take 1)
         [...$first $'($home)/extras/CUPTI/lib64'] | where {|dir| __cudaswitch_is_dir $dir }
     }
-    # Folders that the user added in the meantime may be removed again.
+    # Keep this record: folders that the user has added since may be removed again.
     if $env._CUDASWITCH_LD? == unset and ($env.LD_LIBRARY_PATH? | is-not-empty) { $now._CUDASWITCH_LD = 'unset' }
     if ($libraries | is-not-empty) {
         let ld = (__cudaswitch_elements $now.LD_LIBRARY_PATH)

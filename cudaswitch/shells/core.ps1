@@ -218,7 +218,7 @@ function global:__cudaswitch_flags_set([string] $Want, [string] $Toolkit) {
         $env:CUDAHOSTCXX = $compiler
         $env:NVCC_PREPEND_FLAGS = @("-ccbin=$compiler", $env:NVCC_PREPEND_FLAGS | Where-Object { $_ }) -join ' '
     }
-    # A name of a file of flags stays as it is. XLA takes a value in quotes for one word.
+    # If XLA_FLAGS names a file of flags, it stays. XLA takes a value in quotes for one word.
     if ("$env:XLA_FLAGS" -cnotmatch '\A([- \t]|\z)' -or "$env:XLA_FLAGS" -clike '*xla_gpu_cuda_data_dir*') { return }
     if (-not (Test-Path -LiteralPath "$Toolkit/nvvm/libdevice") -or -not (__cudaswitch_lacks_libdevice)) { return }
     $word = "--xla_gpu_cuda_data_dir=$Toolkit"
@@ -314,7 +314,7 @@ function global:__cudaswitch_settle {
     if (-not $toolkit.StartsWith('/') -or -not (Test-Path -LiteralPath $toolkit -PathType Container)) {
         return
     }
-    # Folders that the user added in the meantime may be removed again.
+    # Keep this record: folders that the user has added since may be removed again.
     __cudaswitch_set '_CUDASWITCH_LD' $unset
     $libraries = @()
     if ($options -ccontains 'lib=always' -or

@@ -315,7 +315,7 @@ __cudaswitch_apply() {
         \export "_CUDASWITCH_OLD=$__csw"
         _csw_old=$_csw_dir:$_csw_old
     fi
-    # Folders that the user added in the meantime may be removed again.
+    # Keep this record: folders that the user has added since may be removed again.
     case $_csw_unset in unset) \export "_CUDASWITCH_LD=unset" ;; esac
     if [ -n "$_csw_lib" ]; then
         case :$_csw_ld in

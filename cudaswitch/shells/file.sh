@@ -2,7 +2,7 @@
 # Finds the version file of a directory, for the integration and the shims.
 
 # __csw = the nearest version file from the working directory upward, not above the home
-# folder; fails where there is none.
+# folder; fails if there is none.
 __cudaswitch_file() {
     __csw=${PWD-}
     # PWD is `.` in a zsh that was started in a deleted folder, and going up would never end.

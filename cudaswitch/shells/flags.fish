@@ -42,7 +42,7 @@ function __cudaswitch_flags_set
             set -gx NVCC_PREPEND_FLAGS "-ccbin=$__csw$rest"
         end
     end
-    # A name of a file of flags stays as it is. XLA takes a value in quotes for one word.
+    # If XLA_FLAGS names a file of flags, it stays. XLA takes a value in quotes for one word.
     if set -q __csw_xla; and test -e $argv[2]/nvvm/libdevice
         and string match --quiet --regex '^([- \t]|$)' -- "$XLA_FLAGS"
         and not string match --quiet '*xla_gpu_cuda_data_dir*' -- "$XLA_FLAGS"

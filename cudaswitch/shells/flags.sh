@@ -52,7 +52,7 @@ __cudaswitch_flags_set() {
             ;;
     esac
     if [ -z "${_csw_xla-}" ] || ! [ -e "$_csw_home/nvvm/libdevice" ]; then return 0; fi
-    # A name of a file of flags stays as it is. XLA takes a value in quotes for one word.
+    # If XLA_FLAGS names a file of flags, it stays. XLA takes a value in quotes for one word.
     case ${XLA_FLAGS-} in *xla_gpu_cuda_data_dir*) return 0 ;; '' | [-' 	']*) ;; *) return 0 ;; esac
     case $_csw_home in
         *[' 	']*) __csw=--xla_gpu_cuda_data_dir=\"$_csw_home\" ;;
@@ -152,7 +152,7 @@ __cudaswitch_flags_forget() {
     if [ -n "$2" ]; then __cudaswitch_copies XLA_FLAGS "$2" ''; fi
 }
 
-# __csw = the flags $1 without the word $2, taken out once with the blank that came with it.
+# __csw = the flags $1 without the word $2, removed once with the blank that came with it.
 __cudaswitch_wordless() {
     __csw=$1
     case $1 in

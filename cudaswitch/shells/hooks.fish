@@ -6,7 +6,7 @@
 function __cudaswitch_enter
     # The last prompt's environment may be back at the next prompt, and this one left unnoticed.
     test $argv[1] = V; and set -g _cudaswitch_seen
-    # What is put before ours between now and that prompt stays there.
+    # Anything that is put before ours until that prompt stays there.
     set -q _cudaswitch_seen; and set -g _cudaswitch_entered "$CONDA_PREFIX $VIRTUAL_ENV"
     set -l plain
     set -l was_unset
@@ -162,7 +162,7 @@ function __cudaswitch_leave
     set -g __csw_left $argv[2]
     __cudaswitch_restore; or __cudaswitch_settle
     set -e __csw_left
-    # What counts no levels does not compute PATH ahead.
+    # Tools that count no levels do not compute PATH ahead.
     test $argv[1] != V -a -n "$CONDA_SHLVL" -a "=$CONDA_SHLVL" != =0; or return 0
     contains -- "$CONDA_SHLVL:$CONDA_STACKED_2" 1: 2:; or __cudaswitch_below
     # On a switch between environments and on reactivation, conda goes on to export a PATH that it
@@ -235,8 +235,8 @@ function __cudaswitch_unreturned
     string match --quiet --regex '^0(?<dir>/[^:]*)$' -- "$_CUDASWITCH_GONE"; and not contains -- $dir $PATH
 end
 
-# Of the environments below the active one, take up the next one with a pin, as if it were entered:
-# when an environment is left, conda itself runs only the hook of the next one, which may have none.
+# Take up the next pinned environment below the active one, as if it were entered: when an
+# environment is left, conda itself runs only the hook of the next one, which may have none.
 function __cudaswitch_below
     set -l prefix $CONDA_PREFIX
     set -l stack

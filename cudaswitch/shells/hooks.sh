@@ -10,7 +10,7 @@ __cudaswitch_enter() {
     _cudaswitch_here=1
     # The last prompt's environment may be back at the next prompt, and this one left unnoticed.
     case $1${_cudaswitch_seen:+x} in Vx) _cudaswitch_seen=entered ;; esac
-    # What is put before ours between now and that prompt stays there.
+    # Anything that is put before ours until that prompt stays there.
     case ${_cudaswitch_seen-} in ?*) _cudaswitch_entered=${CONDA_PREFIX-}\|${VIRTUAL_ENV-} ;; esac
     \local __csw _csw_tried _csw_auto _csw_plain _csw_brought _csw_search _csw_ld _csw_ld_set
     _csw_tried='' _csw_auto=${5-} _csw_plain='' _csw_brought=''
@@ -27,7 +27,7 @@ __cudaswitch_enter() {
     case ${_CUDASWITCH_GONE:+${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_OLD_VIRTUAL_PATH-}/} in
         /) if __cudaswitch_ungone; then _csw_tried=ungone; fi ;;
     esac
-    # In one word: bash copies a function at each call, word by word.
+    # As one word: bash copies a function at each call, word by word.
     case ${4-}$_csw_auto${CUDASWITCH_VERSION-}${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}\
 ${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}\
 ${_OLD_VIRTUAL_PATH-}${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x} in
@@ -45,11 +45,11 @@ ${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASW
             _csw_search=${PATH-} _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
             if "__cudaswitch_$__csw" "$3" "$3${4:+:$4}:env=$2"; then
                 \export "_CUDASWITCH_$1=$3${4:+:$4}:env=$2"
-                # That has found that conda keeps nothing, of the environment that was left either.
+                # The short way found that conda keeps nothing, nor of the environment that was left.
                 case $_csw_tried in ungone) _cudaswitch_undone='' ;; esac
                 return 0
             fi
-            # That has examined the environment: not once more.
+            # It has examined the environment, which need not be repeated.
             _csw_tried=1
             ;;
         *) _csw_tried='' ;;
@@ -161,12 +161,12 @@ __cudaswitch_leave() {
         __cudaswitch_restore
     fi || __cudaswitch_settle
     case $1:${CONDA_SHLVL-}:${CONDA_STACKED_2-} in
-        # What counts no levels, such as conda-pack, does not compute PATH ahead.
+        # Tools that count no levels, such as conda-pack, do not compute PATH ahead.
         V:* | [CA]::* | [CA]:0:*) return 0 ;;
         [CA]:[12]:) _cudaswitch_stood='' ;;
         *) _cudaswitch_stood=x ;;
     esac
-    # Where nothing tells when conda has finished, the next hook or prompt repairs instead.
+    # If nothing tells when conda has finished, the next hook or prompt repairs instead.
     if __cudaswitch_attend; then _csw_repaired=1 _cudaswitch_left=${_cudaswitch_left:-x}; fi
     case $_csw_repaired$_cudaswitch_stood in x) __cudaswitch_below ;; esac
     # On a switch between environments and on reactivation, conda goes on to export a PATH that it
@@ -201,10 +201,10 @@ __cudaswitch_leave() {
     \export "_CUDASWITCH_GONE=$__csw"
 }
 
-# Of the environments below the active one, take up the next one with a pin, as if it were entered:
-# when an environment is left, conda itself runs only the hook of the next one, which may have none.
-# If conda tells when it has finished, this waits until then: other scripts of the environment that
-# is left undo their changes later.
+# Take up the next pinned environment below the active one, as if it were entered: when an
+# environment is left, conda itself runs only the hook of the next one, which may have none. If
+# conda tells when it has finished, this waits until then: other scripts of the environment that is
+# left undo their changes later.
 __cudaswitch_below() {
     \local _csw_rest _csw_env _csw_prefix
     __cudaswitch_stack
@@ -329,7 +329,7 @@ __cudaswitch_returned() {
     _cudaswitch_left=x
 }
 
-# conda has finished: what its own PATH brought back goes. Usually nothing did.
+# conda has finished: remove what its own PATH brought back, usually nothing.
 __cudaswitch_repair() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_repair && return ;; esac

@@ -106,7 +106,7 @@ function __cudaswitch_environments
             test -n "$CONDA_PREFIX"; and contains -- "$env" $stack; or set -e _CUDASWITCH_C
         end
     end
-    # A relative path would be looked for in any directory; a layer has the hook of what is below.
+    # A relative path would be looked for in any directory; a layer has the hook of the one below.
     set -l hook $venv/etc/cudaswitch/on.fish
     if test -z "$_CUDASWITCH_V" -a -f "$hook"; and string match --quiet '/*' -- "$venv"
         source $hook
@@ -115,14 +115,14 @@ function __cudaswitch_environments
     if test -z "$_CUDASWITCH_C" -a -f "$hook"; and string match --quiet '/*' -- "$CONDA_PREFIX"
         source $hook
     end
-    # What the active environment is stacked on is still active.
+    # The environments below a stacked one are still active.
     if test -z "$_CUDASWITCH_C"; and not contains -- "$CONDA_SHLVL:$CONDA_STACKED_2" : 0: 1: 2:
         __cudaswitch_below
     end
 end
 
-# conda sets this also when it reactivates an environment, as after an installation. Only this tells
-# the prompt to look at what the environment's scripts did then.
+# conda also sets CONDA_SHLVL when it reactivates an environment, as after an installation. Nothing
+# else tells the prompt to look at what the environment's scripts did then.
 function __cudaswitch_hashed --on-variable CONDA_SHLVL
     set -q _cudaswitch_seen[4]; and set _cudaswitch_seen[5] finished
 end
@@ -141,7 +141,7 @@ function __cudaswitch_lost
     test -n "$lib"; and not contains -- $lib $LD_LIBRARY_PATH
 end
 
-# Before the first prompt: is CUDA_HOME another than at our line, the toolkit's `bin` off PATH, or
+# Before the first prompt: has CUDA_HOME changed since our line, is the toolkit's `bin` off PATH, or
 # an nvcc before it? The first look, which comes earlier, may have set CUDA_HOME.
 function __cudaswitch_overlaid
     contains -- "$CUDA_HOME" "$_cudaswitch_fresh[1]" (string split --fields 1 : -- $_CUDASWITCH_ON); or return 0

@@ -63,7 +63,7 @@ def __cudaswitch_read [text] {
 }
 
 # The nearest version file from the working directory upward, not above the home folder;
-# null where there is none.
+# null if there is none.
 def __cudaswitch_file [] {
     mut dir = $env.PWD
     loop {

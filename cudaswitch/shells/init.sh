@@ -130,7 +130,7 @@ __cudaswitch_environments() {
             *) \unset _CUDASWITCH_C ;;
         esac
     fi
-    # A relative path would be looked for in any directory; a layer has the hook of what is below.
+    # A relative path would be looked for in any directory; a layer has the hook of the one below.
     _csw_hook=$_csw_venv/etc/cudaswitch/on.sh
     case ${_CUDASWITCH_V:+none}$_csw_venv in
         /*) if [ -f "$_csw_hook" ]; then \. "$_csw_hook"; fi ;;
@@ -139,14 +139,14 @@ __cudaswitch_environments() {
     case ${_CUDASWITCH_C:+none}${CONDA_PREFIX-} in
         /*) if [ -f "$_csw_hook" ]; then \. "$_csw_hook"; fi ;;
     esac
-    # What the active environment is stacked on is still active.
+    # The environments below a stacked one are still active.
     case ${_CUDASWITCH_C:+none}${CONDA_SHLVL:-0}:${CONDA_STACKED_2-} in
         none* | [012]:) ;;
         *) __cudaswitch_below ;;
     esac
 }
 
-# Before the first prompt: is CUDA_HOME another than at our line, the toolkit's `bin` off PATH, or
+# Before the first prompt: has CUDA_HOME changed since our line, is the toolkit's `bin` off PATH, or
 # an nvcc before it?
 __cudaswitch_overlaid() {
     \local _csw_rest

@@ -5,7 +5,7 @@
 function __cudaswitch_keepers
     # A hook that was defined after ours restores them after us.
     functions --query __cudaswitch_last; and __cudaswitch_last
-    # direnv writes what is not ASCII byte by byte, which equals nothing until it is read anew.
+    # direnv writes what is not ASCII byte by byte, which equals nothing until it is read again.
     for name in (set --names --export | string match --regex '^(?:_CUDASWITCH|CUDA|VIRTUAL_ENV|(?:LD_LIBRARY_|_OLD_VIRTUAL_)?PATH$).*')
         set -l anew (string join0 -- $$name | string split0)
         test "$anew" = "$$name"; or set -gx $name $anew

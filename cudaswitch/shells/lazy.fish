@@ -2,7 +2,7 @@
 # parses nothing more. __cudaswitch_load replaces them with the integration.
 
 # $__csw = the nearest version file from the working directory upward, not above the home folder;
-# fails where there is none.
+# fails if there is none.
 function __cudaswitch_file
     # With a slash at its end, so that the `$` below does not match before a final line break.
     set -l dir $PWD/
@@ -14,7 +14,7 @@ function __cudaswitch_file
     set -g __csw $dir.cuda-version
 end
 
-# What a shell starts with is not news to it.
+# Nothing that a shell starts with is news.
 set -g _cudaswitch_told "$_CUDASWITCH_ON|$_CUDASWITCH_LIB"
 set -g _cudaswitch_line
 set -q _cudaswitch_keepers; or set -g _cudaswitch_keepers '|'

@@ -24,7 +24,7 @@ __cudaswitch_look() {
     if [ -n "${ZSH_VERSION-}" ]; then \emulate -L sh -o no_warn_create_global -o no_force_float; fi
     case $- in *a*) __cudaswitch_unaliased __cudaswitch_look && \return ;; esac
     \local __csw
-    # What a shell starts with is not news to it.
+    # Nothing that a shell starts with is news.
     \: "${_cudaswitch_told=${_CUDASWITCH_ON-}|${_CUDASWITCH_LIB-}}" "${_cudaswitch_line=}" \
         "${_cudaswitch_keepers=|}"
     __csw=${CONDA_PREFIX-}${VIRTUAL_ENV-}${CUDASWITCH_VERSION-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}

@@ -1,5 +1,5 @@
 # _csx_leaving = 1 if the caller is a deactivate script of the environment being left, else 0: conda
-# keeps what it runs in a variable. After our hook in activate.d, or a prompt, it has finished.
+# keeps what it runs in a variable. It has finished after our hook in activate.d, or a prompt.
 set _csx_leaving = 0
 if (! $?CONDA_PREFIX || ! $?ask_conda) exit
 eval 'set _csx_env = "${CONDA_PREFIX:q}"'

@@ -6,7 +6,7 @@ if ($?VIRTUAL_ENV) eval 'set _cswl_now[2] = "${VIRTUAL_ENV:q}"'
 if ($?CUDASWITCH_VERSION) eval 'set _cswl_now[4] = "${CUDASWITCH_VERSION:q}"'
 set _cswl_before = ""
 if ($?_CUDASWITCH_ON) eval 'set _cswl_before = "${_CUDASWITCH_ON:q}"'
-# What a shell starts with is not news to it.
+# Nothing that a shell starts with is news.
 if (! $?_cudaswitch_told) set _cudaswitch_told = "${_cswl_before:q}"
 set _cswl_settle = $?_CUDASWITCH_GONE
 set _cswl_asked = 1
@@ -96,7 +96,7 @@ if ("$_cswl_now[1]:q" =~ /* && ! $?_CUDASWITCH_C) then
     set _cswl_hook = "$_cswl_now[1]:q/etc/conda/activate.d/~~cudaswitch.csh"
     if (-f "${_cswl_hook:q}") source "${_cswl_hook:q}"
 endif
-# What the active environment is stacked on is still active.
+# The environments below a stacked one are still active.
 if ("$_cswl_now[1]:q" != "" && ! $?_CUDASWITCH_C) source "${_cudaswitch_texts:q}/below.csh"
 if ($_cswl_asked) unsetenv _CUDASWITCH_X
 if ($_cswl_asked && "$_cswl_now[4]:q" != "") then

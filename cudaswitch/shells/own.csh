@@ -10,7 +10,7 @@ set _csw_own = ()
 foreach _csw_name (LD_LIBRARY_PATH $_csw_scalars)
     eval 'set _csw_has = $?'$_csw_name
     if (! $_csw_has) continue
-    # After an exported variable, a subscript is mere text, and ends with the line.
+    # After an exported variable, a subscript is plain text, and a line break ends the quotes.
     eval 'set _csw_value = "${'$_csw_name':q}"'
     if ("${_csw_value:q}" =~ *"${_csw_break:q}"*) continue
     eval 'set _csw_has = ("$'$_csw_name'[*]:q" "${'$_csw_name':q}")'

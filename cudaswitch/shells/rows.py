@@ -86,7 +86,7 @@ FAMILIES = {
             source='if [ -n "${{VIRTUAL_ENV-}}" ] &&'
             ' [ -f "$VIRTUAL_ENV/etc/cudaswitch/{half}.sh" ];'
             ' then \\. "$VIRTUAL_ENV/etc/cudaswitch/{half}.sh"; fi',
-            # If the environment has since been deleted, or made anew, its file is gone.
+            # If the environment has since been deleted or recreated, its file is gone.
             leave='if [ -f "${VIRTUAL_ENV:+$VIRTUAL_ENV/etc/cudaswitch/off.sh}" ];'
             ' then \\. "$VIRTUAL_ENV/etc/cudaswitch/off.sh";'
             ' else case ${_CUDASWITCH_V-} in *":env=${VIRTUAL_ENV:-none}")'
