@@ -110,7 +110,7 @@ __cudaswitch_shortly() {
     esac
 }
 
-# Would the undo have to take an export back? Usually none of these is set.
+# Would the undo have to unexport a variable? Usually none of these is set.
 __cudaswitch_any_private() {
     case $_csw_ld_set in set) if __cudaswitch_private LD_LIBRARY_PATH; then return 0; fi ;; esac
     case ${CUDA_HOME+x} in x) if __cudaswitch_private CUDA_HOME; then return 0; fi ;; esac

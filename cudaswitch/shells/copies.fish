@@ -86,8 +86,7 @@ function __cudaswitch_snapshots
         | string match --ignore-case --regex "^(?:.*_$ours|(?:.*_)?$ours"'_.*|'"$flags|$paths)\$"
 end
 
-# Does conda keep copies of the variables that a toolkit, or the want $argv, sets? With GPUs, it
-# may.
+# Does conda keep copies of variables that a toolkit, or the want $argv, sets? With GPUs, it may.
 function __cudaswitch_kept
     test -n "$CONDA_SHLVL"; or return 1
     string match --quiet '*:gpus=*' -- "$_CUDASWITCH_ON$_cudaswitch_undone$argv"; and return 0

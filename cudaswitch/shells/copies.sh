@@ -261,7 +261,7 @@ __cudaswitch_theirs() {
         CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER; do
         _csw_level=${CONDA_SHLVL:-0}
         \eval "__csw=:\${${_csw_name}_CONDA_NVCC_BACKUP-}"
-        # Unlike conda, its script leaves no copy behind.
+        # Unlike conda, nvcc's script leaves no copy behind.
         case $__csw: in :"$_csw_home":) _csw_theirs=$_csw_theirs:${_csw_name}_CONDA_NVCC_BACKUP ;; esac
         while [ "$_csw_level" -gt 0 ]; do
             _csw_level=$((_csw_level - 1))

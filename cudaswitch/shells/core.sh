@@ -58,8 +58,7 @@
 
 # $1 = set or give: set the variables of the want $2, or give them back. $1 = forget: remove them
 # from what conda keeps; their values before are in _cudaswitch_was_NAME. $1 = note: remember the
-# values before the want $2. $1 = back: restore these, where somebody has brought back what $2 had
-# set.
+# values before the want $2. $1 = back: restore these if somebody has brought back what $2 had set.
 __cudaswitch_scalars() {
     \local __csw _csw_way _csw_home _csw_name _csw_ours _csw_was _csw_set
     _csw_way=$1 _csw_home=${2%%:*}

@@ -118,7 +118,7 @@ function __cudaswitch_said
     end
 end
 
-# Remove what was applied in the environment that was left from what conda keeps.
+# Remove from what conda keeps what was applied in the environment that was left.
 function __cudaswitch_forget
     set -g __csw_theirs $_cudaswitch_undone_kept
     # Scripts of this environment may have saved what conda restored before them.
@@ -138,8 +138,8 @@ function __cudaswitch_finished
     end
 end
 
-# The hook of an environment that is left: owner (C or V), folder. A is no owner, but stands for
-# whatever one of its scripts changes.
+# The hook of an environment that is left: owner (C or V), folder. A is not an owner: it stands for
+# changes by one of the environment's scripts.
 function __cudaswitch_leave
     set -l owner _CUDASWITCH_$argv[1]
     set -l before $_CUDASWITCH_BIN
@@ -207,7 +207,7 @@ function __cudaswitch_leave
             if test -z "$_CUDASWITCH_ON$_CUDASWITCH_C$_CUDASWITCH_V"; and __cudaswitch_unreturned
                 set -e _CUDASWITCH_GONE
             else
-                # conda restores the variables later: which of its copies are the user's must stay
+                # conda restores the variables later: which of its copies are the user's stays
                 # known.
                 set -l kept $_CUDASWITCH_KEPT
                 __cudaswitch_settle

@@ -45,7 +45,8 @@ ${_CUDASWITCH_V-}${_CUDASWITCH_D-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASW
             _csw_search=${PATH-} _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
             if "__cudaswitch_$__csw" "$3" "$3${4:+:$4}:env=$2"; then
                 \export "_CUDASWITCH_$1=$3${4:+:$4}:env=$2"
-                # The short way found that conda keeps nothing, nor of the environment that was left.
+                # The short way found that conda keeps nothing, even of the environment that was
+                # left.
                 case $_csw_tried in ungone) _cudaswitch_undone='' ;; esac
                 return 0
             fi
@@ -136,8 +137,8 @@ __cudaswitch_said() {
     fi
 }
 
-# The hook of an environment that is left: owner (C or V), folder. A is no owner, but stands for
-# whatever one of its scripts changes.
+# The hook of an environment that is left: owner (C or V), folder. A is not an owner: it stands for
+# changes by one of the environment's scripts.
 __cudaswitch_leave() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_leave "$@" && return ;; esac
@@ -282,7 +283,7 @@ __cudaswitch_hashed() {
     \hash -r
 }
 
-# Remove what was applied in the environment that was left from what conda keeps.
+# Remove from what conda keeps what was applied in the environment that was left.
 __cudaswitch_forget() {
     \local _csw_theirs
     _csw_theirs=${_cudaswitch_undone_kept-}

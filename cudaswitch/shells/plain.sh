@@ -3,8 +3,7 @@
 
 # Undo what __cudaswitch_plainly did, if nobody has touched it and nobody asks for anything.
 # Otherwise this fails with nothing done, and the slower __cudaswitch_settle takes over. $1 = C: a
-# conda environment is being left; entering it checked what conda keeps, and nothing was added
-# since.
+# conda environment is being left; what conda keeps was checked on entering it, and has not grown.
 __cudaswitch_restore() {
     __csw=${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}${_CUDASWITCH_D-}
     __csw=$__csw${_CUDASWITCH_OLD-}${_CUDASWITCH_GONE-}${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_KEPT+x}\
@@ -89,7 +88,7 @@ __cudaswitch_plainly() {
         CUDA_HOME=$1 CUDA_PATH=$1 CUDAToolkit_ROOT=$1 CUDACXX=$1/bin/nvcc
 }
 
-# Take the toolkit of an environment that was left off PATH, in the simple case: nothing is
+# Remove from PATH the toolkit of an environment that was left, in the simple case: nothing is
 # applied, conda has brought the toolkit back at the very front or not at all, and nobody has
 # touched PATH since, or what else conda restores. Fails in any other case.
 __cudaswitch_ungone() {
