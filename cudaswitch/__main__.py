@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 _FOR_CLICK = ("-", "")
-"""How a word begins that the short way leaves to click."""
+"""First characters of the words that the short way leaves to click; "" is an empty word."""
 _INSTEAD = {
     "cudaswitch doctor": "cudaswitch doctor < FILE explains a message",
     "cudaswitch pin": "cudaswitch pin VERSION -n ENV (or -p PREFIX, or --dir DIR)",
     "cudaswitch sync": "cudaswitch sync --lock FILE (or --from-dir DIR)",
     "cudaswitch unpin": "cudaswitch unpin -n ENV (or -p PREFIX, or --dir DIR)",
 }
-"""Command → what is meant, where it has a word more than it takes."""
+"""Command → the hint for a call with one argument too many."""
 
 
 class _Untroubled(io.FileIO):
-    """Stderr whose reader may leave, or whose disk may be full: what was done stays done."""
+    """Stderr that ignores failed writes (reader gone, disk full): what was done stays done."""
 
     def write(self, data: Any) -> int:
         try:
@@ -40,7 +40,7 @@ class _Untroubled(io.FileIO):
 def entry() -> int:
     """Run the command line and end the process; the entry point.
 
-    What memory holds is left to the system to free, which takes Python as long as a tenth of all.
+    Memory is left to the system to free: Python would take a tenth of the total time for it.
     """
     if sys.stderr is not None:
         raw = _Untroubled(sys.stderr.fileno(), "w", closefd=False)
@@ -53,7 +53,7 @@ def entry() -> int:
     if sys.stderr is not None:
         sys.stderr.flush()
     threading = sys.modules.get("threading")
-    # For other threads Python waits.
+    # While other threads run, return: Python waits for them.
     if threading is None or threading.active_count() == 1:
         os._exit(code)
     return code
@@ -62,7 +62,7 @@ def entry() -> int:
 def main() -> int:  # noqa: PLR0911  # one return for each way to end
     """Run the command line and return the process's exit code."""
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by who started us
+        if getattr(sys, name) is None:  # closed by our caller
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
         # A path goes out as the bytes that it has on disk, whatever PYTHONIOENCODING says.
         getattr(sys, name).reconfigure(
@@ -98,10 +98,10 @@ def main() -> int:  # noqa: PLR0911  # one return for each way to end
 
 
 def _run_plainly(arguments: list[str]) -> bool:
-    """Run the plainest forms of what is called most; False leaves a command line to click.
+    """Run the plainest forms of the most frequent commands; False leaves the line to click.
 
-    What click's commands call is called here without the time that click takes to load. A
-    word that might be an option, of ours or mistyped, is for click to judge, and an empty one.
+    Calls what click's commands call, without the time that click takes to load. Empty words and
+    words that might be options (ours or mistyped) are left for click to judge.
     """
     match arguments:
         case ["list"] | ["list", "--json"]:
@@ -144,7 +144,7 @@ def _run_plainly(arguments: list[str]) -> bool:
 
 
 def _ready_text(arguments: list[str]) -> str | None:
-    """Return what is printed for a command line that is the same on each machine."""
+    """Return the output of a command line, None unless it is the same on every machine."""
     match arguments:
         case ["--version"]:
             return f"cudaswitch {__version__}\n"
@@ -163,13 +163,13 @@ def _end_tidily() -> None:
         raise KeyboardInterrupt(number)
 
     for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
-        # Under nohup it stays ignored.
+        # Under nohup, SIGHUP stays ignored.
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, interrupt)
 
 
 def _run() -> int:
-    # As long as modules are loaded, nothing is garbage: that of the command turns this on again.
+    # While modules load, nothing is garbage; `cli` turns collection on again.
     gc.disable()
     from cudaswitch.postponed import inspect_postponed  # noqa: PLC0415  # as click
 
@@ -178,23 +178,23 @@ def _run() -> int:
 
 
 def _run_with_click() -> int:
-    import click  # noqa: PLC0415  # what is ready, and what is called most, goes without it
+    import click  # noqa: PLC0415  # ready texts and the short way do without
 
     from cudaswitch.cli import cli  # noqa: PLC0415  # the same
 
     _end_tidily()
     try:
-        # Not cli.main(), for which a reader that has left is a failure.
+        # Not cli.main(), which treats a reader that has left (EPIPE) as a failure.
         with cli.make_context("cudaswitch", sys.argv[1:]) as context:
             code: int = cli.invoke(context) or 0
     except click.exceptions.Exit as error:
         code = error.exit_code
-    except getattr(click.exceptions, "NoArgsIsHelpError", ()) as error:  # of newer ones
+    except getattr(click.exceptions, "NoArgsIsHelpError", ()) as error:  # newer releases have it
         error.show()
         return 2
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else _command_of(sys.argv)
-        # What the shell asks for `use` is a command that nobody types.
+        # Shells call `want` for `use`; nobody types it.
         path = path.replace("cudaswitch want", "cudaswitch use")
         message = " ".join(error.format_message().split())
         hint = f"{path} --help"
@@ -210,7 +210,7 @@ def _run_with_click() -> int:
 
 
 def _command_of(words: list[str]) -> str:
-    """Name what was called, where click's parser has not said it."""
+    """Name the command that was called, for an error of click's that does not."""
     from cudaswitch.cli import COMMANDS  # noqa: PLC0415  # loads click
 
     return " ".join(["cudaswitch", *(word for word in words[1:2] if word in COMMANDS)])
@@ -236,8 +236,8 @@ def _interrupted(error: KeyboardInterrupt) -> int:
 
 
 def _unforeseen(error: Exception) -> int:
-    """Tell of what nobody has caught in one line, which mostly is a defect of ours."""
-    # Where a class was being made, up to Python 3.11.
+    """Report an exception that nobody caught, mostly a bug of ours, in one line."""
+    # Up to Python 3.11, an interrupt while a class is created comes wrapped.
     if isinstance(error.__cause__, KeyboardInterrupt):
         return _interrupted(error.__cause__)
     if str(error) == "can't start new thread":  # of CPython's `_thread`
@@ -248,10 +248,10 @@ def _unforeseen(error: Exception) -> int:
 
 
 def _fail(error: BaseException, message: str, hint: str | None, code: int) -> int:
-    from cudaswitch import talk  # noqa: PLC0415  # of no use to who asks for help
+    from cudaswitch import talk  # noqa: PLC0415  # only failures need it
 
     if os.environ.get("CUDASWITCH_DEBUG"):
-        import traceback  # noqa: PLC0415  # only for who asks for it
+        import traceback  # noqa: PLC0415  # only debugging needs it
 
         traceback.print_exception(error)
     talk.say(message)

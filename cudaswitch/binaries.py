@@ -17,7 +17,7 @@ _Binary = TypeVar("_Binary")
 def read_elf(path: str | os.PathLike[str]) -> Elf:
     """Read the ELF file at `path`.
 
-    Raises OSError where nothing can be opened, ElfError where the content is no such file.
+    Raises OSError if it cannot be opened, ElfError if it is not an ELF file.
     """
     return _parsed(os.fspath(path), elf.parse, ElfError)
 
@@ -25,7 +25,7 @@ def read_elf(path: str | os.PathLike[str]) -> Elf:
 def read_pe(path: str | os.PathLike[str]) -> Pe:
     """Read the PE file at `path`.
 
-    Raises OSError where nothing can be opened, PeError where the content is no such file.
+    Raises OSError if it cannot be opened, PeError if it is not a PE file.
     """
     return _parsed(os.fspath(path), pe.parse, PeError)
 

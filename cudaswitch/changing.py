@@ -1,4 +1,4 @@
-"""The store changed: put in, taken out, its answers published. Stage, then rename.
+"""Change the store: add to it, remove from it, publish its answers. Stage, then rename.
 
 A folder is there whole or not at all: it is filled below `.staging` of the same store and
 appears under its name by one rename. Locks only keep two processes from doing the same work.
@@ -35,31 +35,31 @@ from cudaswitch.toolkit import Package, Toolkit
 from cudaswitch.versions import OPERATORS, Request, Version, parse_request
 
 _MOST_RANGES = 50
-"""Answers for ranges that are kept. Beyond that all go: each is computed anew at each change."""
+"""Limit of ready answers for ranges; when reached, all go, as every change recomputes each."""
 _ANSWER_BYTES = 64 << 10
 _STORES = ".stores"
-"""The stores that config.toml names, with colons between, for shims and completion."""
+"""File that lists the stores of config.toml, colon-separated, for shims and completion."""
 
 
 def own_store() -> OwnStore:
-    """Return the person's own store."""
+    """Return the user's own store."""
     return OwnStore(stores()[0])
 
 
 class OwnStore(Store):
-    """The person's own store, the only one that is ever changed."""
+    """The user's own store, the only one that is ever changed."""
 
     def __init__(self, home: Home) -> None:
         super().__init__(home)
         self.alone = False
-        """Whether the store is held, and nobody else can hold it."""
+        """Whether the store is held, and no other process can hold it."""
         self.staging = Staging(home)
         self._locked: set[str] = set()
 
     def used(self, leaving: Collection[str] = ()) -> set[str]:
-        """Name the packages that toolkits are made of, those of the toolkits `leaving` apart.
+        """Name the packages that toolkits are made of, not counting the toolkits `leaving`.
 
-        They are all packages where a toolkit does not tell of which it is made.
+        Returns all packages if some toolkit does not tell what it is made of.
         """
         recorded = {kit.name: kit.packages for kit in self.toolkits()}
         parts = {**self.unrecorded(), **recorded}
@@ -70,7 +70,7 @@ class OwnStore(Store):
     def unrecorded(self) -> dict[str, tuple[str, ...] | None]:
         """Map toolkits whose record is lost or damaged to the packages that their list names.
 
-        `verify --repair` makes the record of the list. None stands for what cannot be read.
+        `verify --repair` rebuilds the record from the list. None: there is no readable list.
         """
         found: dict[str, tuple[str, ...] | None] = {}
         for name in listed(self.home.toolkits):
@@ -102,10 +102,10 @@ class OwnStore(Store):
     def remove(
         self, kit: Toolkit, refuse: Callable[[list[Path]], None] = lambda _: None
     ) -> list[Package]:
-        """Take a toolkit out, and the packages that only it used; return those.
+        """Remove a toolkit and the packages that only it used; return those packages.
 
-        `refuse` is shown the folders when nobody finds them any more and none is deleted yet;
-        when it raises, they come back.
+        `refuse` is passed the folders once they are out of sight but not yet deleted; if it
+        raises, they are restored.
         """
         require_writable(self.home)
         with contextlib.ExitStack() as held:
@@ -118,40 +118,40 @@ class OwnStore(Store):
                 for package in orphans:
                     self.staging.discard(self.home.packages / package.id, undo)
                 refuse(self.staging.discarded)
-                # Where locks do not work, somebody may have begun to use one.
+                # Where locks do not work, another process may have begun to use one.
                 if again := self.used() & {package.id for package in orphans}:
                     raise StoreError(f"{min(again)} is used again", "try again")
         return orphans
 
     def set_alias(self, name: str, request: str | None) -> None:
-        """Give a name to a request, or take it away with None."""
+        """Name a request, or remove the name with None."""
         require_writable(self.home)
         with self.changing():
             write_all({self.home.aliases / name: request and request + "\n"})
 
     def remember(self, request: Request) -> None:
-        """Have a ready answer to a range from now on, where this store has one.
+        """Keep a ready answer for a range from now on, if this store has a toolkit for it.
 
-        Of what is installed no list of all ranges can be made, so those are kept that were asked
-        for. Where the store is held or may not be written, Python is asked the next time too.
+        All possible ranges cannot be listed, so those that were asked for are kept. If the store
+        is held or not writable, nothing is kept, and the next request goes to Python again.
         """
         file = self.home.requests / str(request)
         if not request.is_range or os.path.exists(file) or not os.path.exists(self.home.layout):
             return
         with contextlib.suppress(CudaswitchError, OSError):
-            # What is away for a while may be meant when it is back.
+            # The range may mean a toolkit that is away for now, once it is back.
             is_all_there = len(self.present()) == len(self.names())
-            # With root's there, the person could not have it changed.
+            # The user's own commands could not update an answer that root wrote.
             if is_anothers(self.home.folder) or not self._ready_at_all() or not is_all_there:
                 return
             require_writable(self.home)
             with self.lock("store", 0), written(self.home):
                 kit = find(request, [self])
                 ranges = self._ranges()
-                # Some script may ask for ever new ones.
+                # A script may ask for new ranges without end.
                 for name in ranges if len(ranges) >= _MOST_RANGES else ():
                     (self.home.requests / name).unlink(missing_ok=True)
-                # The compiler that all are told of, whoever asks.
+                # The compiler that all shells are told, not one that only the caller has.
                 want = Want(kit.path, settings.usual_libraries(), compiler=self.compiler_of(kit))
                 write_atomically(file, f"{want}\n", lasting=False)
 
@@ -160,7 +160,7 @@ class OwnStore(Store):
         from hashlib import sha256  # noqa: PLC0415  # only writing needs it
 
         answers = self._answers()
-        # Most have many names.
+        # Most toolkits answer many names.
         kits = {kit.path: kit for kit in answers.values()}
         compilers = {path: compiler_for(kit) for path, kit in kits.items()}
         usual = settings.usual_libraries()
@@ -171,12 +171,12 @@ class OwnStore(Store):
         failure: OSError | None = None
         found = self._published()
         offered = [
-            # Stores are moved; an adopted toolkit that is elsewhere is another one.
+            # Not the path, as stores are moved; an adopted toolkit elsewhere is another one.
             (name, kit.name if kit.packages else kit.path, compilers[kit.path])
             for name, kit in sorted(answers.items())
             if not _is_range(name)
         ]
-        # Aliases for `auto` and `system` have no answer here.
+        # Aliases of `auto` and `system` are not among the answers.
         aliases = sorted(self.aliases().items())
         told = repr((offered, aliases))
         mode = settings.value("libraries")
@@ -186,25 +186,25 @@ class OwnStore(Store):
         for name, text in wanted.items():
             path = self.home.requests / name
             if found.get(name) != text:
-                # Whole is enough: what is lost, Python answers and the next change writes.
+                # No flush: if an answer is lost, Python answers and the next change writes it.
                 try:
                     write_atomically(path, text, lasting=False)
                 except OSError as error:
-                    # None is better than one that is wrong.
+                    # No answer is better than a wrong one.
                     path.unlink(missing_ok=True)
                     failure = failure or error
         if failure:
             raise failure
-        # Where the first change of an empty store failed, no fingerprint stays behind.
+        # If the first change of an empty store failed, leave no fingerprint behind.
         is_bare = not (offered or aliases or FINGERPRINT in found)
         if found.get(FINGERPRINT) != fingerprint and not is_bare:
             write_atomically(self.home.requests / FINGERPRINT, fingerprint, lasting=False)
 
     def _published(self) -> dict[str, str]:
-        """Return the answers that are ready, by name; others may be at work on them."""
+        """Return the ready answers by name; other processes may be changing them."""
         found = {}
         for name in listed(self.home.requests):
-            # What is no file is no answer.
+            # What is not a regular file is not an answer.
             with contextlib.suppress(OSError):
                 text = read_regular(self.home.at("requests", name), _ANSWER_BYTES, head=True)
                 found[name] = text.decode(errors="replace")
@@ -217,10 +217,10 @@ class OwnStore(Store):
         return [name for name in names if os.path.isfile(f"{folder}/{name}")]
 
     def _answers(self) -> dict[str, Toolkit]:
-        """Map each request that has one answer here to it: 10.1, 10.1+cudnn7, an alias.
+        """Map requests to the toolkits that they mean here: 10.1, 10.1+cudnn7, an alias.
 
-        So are the ranges that have been asked for. What means a toolkit that is away for a while
-        has no answer, since it is meant again when it is back: until then Python answers.
+        Ranges that have been asked for are included. A request whose toolkit is away for now has
+        no answer, as it means that toolkit again once it is back: until then Python answers.
         """
         kits = [kit for kit in self.toolkits() if kit.platform == current_platform()]
         answers: dict[str, Toolkit] = {}
@@ -244,11 +244,11 @@ class OwnStore(Store):
         return answers if self._ready_at_all() else {}
 
     def _ready_at_all(self) -> bool:
-        """Tell whether answers may be published: with `libraries = always` the command warns."""
+        """Tell whether to publish answers: with `libraries = always`, the command has to warn."""
         return settings.usual_libraries() != "always"
 
     def publish_anew(self) -> None:
-        """Write the answers again: compilers or settings are others, or a killed run left some."""
+        """Write the answers again: compilers or settings changed, or a killed run left old ones."""
         require_writable(self.home)
         with self.changing():
             pass
@@ -257,10 +257,10 @@ class OwnStore(Store):
 
     @contextlib.contextmanager
     def changing(self, *, heals: bool = True) -> Iterator[contextlib.ExitStack]:
-        """Hold the store alone for a change of what it offers, and publish the answers after it.
+        """Hold the store for a change of what it offers, and publish the answers afterwards.
 
-        Gives a stack of what to undo when the change fails. Raises StoreError where the
-        store cannot be written. Quick work only: unpacking comes before.
+        Yields a stack of what to undo if the change fails. Raises StoreError if the store
+        cannot be written. For quick work only: unpack beforehand.
         """
         with self.held(heals=heals), contextlib.ExitStack() as undo:
             undo.callback(self._publish_again)
@@ -281,7 +281,7 @@ class OwnStore(Store):
             for name, text in published.items()
             if not name.startswith(".")
         }
-        # The fingerprint records the setting too, which no answer may tell.
+        # The fingerprint records the setting too: there may be no answer that shows it.
         mode = settings.value("libraries")
         is_told = published.get(FINGERPRINT, mode).rstrip("\n").endswith(mode)
         is_told = is_told and published.get(_STORES, "") == _stores_text()
@@ -292,7 +292,7 @@ class OwnStore(Store):
     def held(self, *, heals: bool = True) -> Iterator[None]:
         """Hold the store's lock for a change that affects no ready answer, such as of packages.
 
-        What killed runs left is removed first (`heals`), what is discarded last.
+        Leftovers of killed runs are removed first (`heals`), discarded folders last.
         """
         from cudaswitch.healing import heal, leftovers  # noqa: PLC0415  # only writing needs it
 
@@ -309,40 +309,40 @@ class OwnStore(Store):
                 self.staging.delete_discarded()
 
     def _finish_removals(self) -> None:
-        """Take the packages out, too, of toolkits whose removal was killed in between."""
+        """Also remove the packages of toolkits whose removal was killed half way."""
         lost: set[str] = set()
         for folder in self.home.staging.glob(f"{REMOVED}-*"):
-            # Of one whose record is damaged they stay: `gc` finds them.
+            # If the record is damaged, the packages stay: `gc` finds them.
             with contextlib.suppress(StoreError):
                 if kit := read_toolkit(folder):
                     lost.update(kit.packages)
         if not lost:
             return
         for at in sorted(lost - self.used()):
-            # A package that somebody installs is wanted again.
+            # A package whose lock is held is being installed, so it is wanted again.
             with contextlib.suppress(StoreError), self.lock(at, 0):
                 self.staging.discard(self.home.packages / at, contextlib.ExitStack())
 
     def _publish_again(self) -> None:
-        """Bring the answers back after a failure, as far as that goes."""
+        """Restore the answers after a failure, as far as possible."""
         with contextlib.suppress(OSError, CudaswitchError):
             self._publish_requests()
 
     @contextlib.contextmanager
     def pinning(self) -> Iterator[None]:
-        """Be the only one to change pins, their notes and hooks; where there is no store, as is."""
+        """Hold the lock for pins, their notes and hooks; without a store there is none to hold."""
         with contextlib.ExitStack() as stack:
             if os.path.isdir(self.home.locks):
                 stack.enter_context(self.lock("pins"))
-            # Most of it lies outside the store, where its group has no say.
+            # Most of these files are outside the store, where its group has no rights.
             stack.enter_context(plain_modes())
             yield
 
     @contextlib.contextmanager
     def lock(self, name: str, seconds: float | None = None) -> Iterator[bool]:
-        """Be the only process with the lock of that name; StoreError after so many seconds.
+        """Hold the lock of that name alone; raises StoreError after waiting that many seconds.
 
-        Gives False where the file system has no locks, so that others may be at work too.
+        Yields False if the file system has no locks, so others may be at work too.
         """
         from cudaswitch.locks import held  # noqa: PLC0415  # only writing needs it
 
@@ -357,7 +357,7 @@ class OwnStore(Store):
 
 
 def _stores_text() -> str:
-    """Spell what shims and completion read of shared stores, "" where the file names none."""
+    """Return the content of _STORES, "" if config.toml names no shared stores."""
     shared = settings.stores_in_file()
     return os.pathsep.join(map(expanded, shared)) + "\n" if shared else ""
 

@@ -1,7 +1,7 @@
-"""What nobody needs any more: found, and taken away where no running process could miss it.
+"""Find what nobody needs any more, and remove it unless a running process could miss it.
 
 A process that installs holds the lock of each package that it brings, and works in the cache
-under a mark; what is locked or marked is left alone. Killed at any moment, the next run ends it.
+under a mark; what is locked or marked is left alone. If this is killed, the next run finishes it.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ Say = Callable[[str], None]
 def collect(
     store: OwnStore, cache: Path, *, downloads: bool, dry_run: bool, say: Say
 ) -> list[Waste]:
-    """Take away what nobody needs, and return it; with `dry_run`, only find it.
+    """Remove what nobody needs, and return it; with `dry_run`, only find it.
 
-    `downloads` takes whole files in the cache too. `say` is told what is left alone and why.
-    Raises StoreError where the store cannot be read or written.
+    `downloads` includes complete files in the cache. `say` is told what is left alone and why.
+    Raises StoreError if the store cannot be read or written.
     """
     found = []
     try:
@@ -66,7 +66,7 @@ def collect(
 
 
 def _taken(kind: str, paths: Iterable[Path], dry_run: bool, say: Say) -> list[Waste]:
-    """Take each away; what cannot be, as another user's, stays, and is told of."""
+    """Remove each path; those that cannot be removed, such as another user's, are reported."""
     found = []
     for path in paths:
         try:
@@ -85,7 +85,7 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _size(path: Path) -> int:
-    """Count the bytes that go with a path: those of files that have another name too stay."""
+    """Count the bytes that removing a path frees: a file with another hard link frees none."""
     status = path.lstat()
     if not os.path.isdir(path) or os.path.islink(path):
         return status.st_size if status.st_nlink == 1 else 0
@@ -120,12 +120,12 @@ def _packages(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
 
 
 def _strange(path: Path, dry_run: bool, say: Say) -> list[Waste]:
-    """Something without a record: an empty folder goes, the rest may be somebody's only copy."""
+    """Remove something without a record if it is an empty folder; otherwise only report it."""
     if is_doomed(path):
         return []
     is_folder = os.path.isdir(path) and not os.path.islink(path)
     what, mends = "does not belong to cudaswitch", "sets it aside"
-    # What is closed may hold something.
+    # A folder that we cannot look into may hold somebody's only copy.
     if is_folder and is_closed(path):
         what, mends = "is closed to you", "opens it"
     elif is_folder and not listed(path):
@@ -135,12 +135,12 @@ def _strange(path: Path, dry_run: bool, say: Say) -> list[Waste]:
 
 
 def _discard(store: OwnStore, folder: Path) -> list[str]:
-    """Take a package away, unless somebody installs or uses it; return the users."""
+    """Discard a package unless it is being installed or in use; return its users."""
     if users := users_of([folder]):
         return users
     with store.lock(folder.name, 0), contextlib.ExitStack() as undo:
         aside = store.staging.discard(folder, undo)
-        # Who came since has it open where it is now; from here on nobody can come.
+        # Users that came since show up at its new place; nobody can find it there any more.
         users = users_of([aside]) if aside else []
         if not users:
             undo.pop_all()
@@ -149,18 +149,18 @@ def _discard(store: OwnStore, folder: Path) -> list[str]:
 
 @contextlib.contextmanager
 def _changing(store: OwnStore, dry_run: bool) -> Iterator[bool]:
-    """Hold the store, if it is to be changed; False where that keeps nobody out."""
+    """Hold the store, unless on a dry run; yields False where locks do not work."""
     if dry_run or not os.path.isdir(store.home.root):
         yield True
         return
     require_writable(store.home)
-    # What would be healed is told of one by one here.
+    # No healing: leftovers are reported one by one here.
     with store.changing(heals=False):
         yield store.alone
 
 
 def _left(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
-    """What processes that were killed left unfinished; what is not ours is told of."""
+    """What killed processes left unfinished; what is not ours is only reported."""
     found = []
     with _changing(store, dry_run) as alone:
         if alone:

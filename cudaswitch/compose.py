@@ -20,12 +20,12 @@ from cudaswitch.toolkit import Entry, Package, parents, platform_of
 from cudaswitch.versions import Version
 
 PLACED_BYTES = 64 << 20
-"""Largest file that is written anew with the toolkit's path in it: it is held in memory."""
+"""Size limit of files that the toolkit's path is written into: they are held in memory."""
 
 _SONAME = re.compile(r"(lib.+\.so)\.[0-9.]+")
 _CUDNN_TO_BUILD_WITH = re.compile(r"include/cudnn[^/]*\.h|lib64/libcudnn[^/]*\.a")
-"""What is not taken from a cuDNN that was copied into the toolkit beneath: builds would mix it with
-the one that is laid over. Its numbered libraries are, for what was built with it."""
+"""Files that are not linked of a cuDNN that was copied into the base toolkit: builds would mix them
+with the cuDNN laid over it. Its numbered libraries are linked, for programs built with it."""
 
 REAL_FOLDERS = frozenset({"", "bin", "lib64", "include", "nvvm", "nvvm/lib64", "targets"})
 """Folders of a composed toolkit that are never a link, because packages meet in them, links are
@@ -59,7 +59,7 @@ def place(package: Package, path: str) -> str | None:
 
 
 class _Leaf:
-    """One file of one package, and where it lies in the store."""
+    """One file of one package, and where it is in the store."""
 
     __slots__ = ("entry", "package", "source")
 
@@ -78,19 +78,19 @@ def compose(
 ) -> dict[str, Entry]:
     """Fill the empty folder `target` with a toolkit composed of `parts`.
 
-    `parts` are packages with the folders that hold their files; where two bring the same
-    path, the first wins. `final` is the path that the folder will have, which conda's
-    placeholders are replaced with. `version` is that of the CUDA toolkit.
-    `base` is a toolkit elsewhere that the parts are laid over, by symbolic links to it, if any.
-    Returns the packages' files that have a place of their own in it, by that place.
-    Raises StoreError when a placeholder cannot hold the path.
+    `parts` are packages with the folders that hold their files; if two bring the same path, the
+    first wins. `final` is the path that the folder will have, which replaces conda's
+    placeholders. `version` is that of the CUDA toolkit.
+    `base`, if any, is a toolkit elsewhere that the parts are laid over, by symbolic links to it.
+    Returns the packages' files that have a place of their own in `target`, by that place.
+    Raises StoreError if a placeholder cannot hold the path.
     """
     leaves: dict[str, _Leaf] = {}
     whole: dict[str, set[str]] = {}
     for package, tree in parts:
         for entry in package.entries:
             where = place(package, entry.path)
-            # conda-forge keeps links in lib/ to what lies below targets/, which is one place here.
+            # conda-forge has links in lib/ to files below targets/; both have one place here.
             if where is None or _leads_to_itself(package, entry, where):
                 continue
             for folder in parents(where):
@@ -115,7 +115,7 @@ def compose(
                 placed[where] = leaf.entry
     platform = platform_of(package for package, _ in parts)
     if base is not None:
-        # `-lcudnn` is the packages' own, also where they leave out the name without a number.
+        # `-lcudnn` must mean the packages' library, even if they lack the unversioned name.
         _name_libraries(target)
         _fill_up(base, target, platform)
     if platform in _TRIPLES:
@@ -124,7 +124,7 @@ def compose(
 
 
 def _fill_up(base: Path, target: Path, platform: str) -> None:
-    """Link to all of a toolkit elsewhere that the target does not have of its own."""
+    """Link to everything in the toolkit at `base` that `target` does not have itself."""
     (target / BASE).symlink_to(base)
     triple = _TRIPLES[platform]
     gathered = {
@@ -143,13 +143,13 @@ def _fill_up(base: Path, target: Path, platform: str) -> None:
 
 
 def links_to(base: str, folder: Path) -> dict[Path, str]:
-    """Map what a composed toolkit links to of the one that it is laid over, by place."""
+    """Map each link of a composed toolkit that leads into its base, by place, to its target."""
     links = {at: os.readlink(at) for at in folder.rglob("*") if os.path.islink(at)}
     return {at.relative_to(folder): to for at, to in links.items() if to.startswith(base)}
 
 
 def _merge(there: Path, target: Path, where: str) -> None:
-    """Link a place to what is there; where it is a real folder of ours, go inside."""
+    """Link the place `where` to `there`; if it is a real folder of ours, go inside."""
     if _CUDNN_TO_BUILD_WITH.fullmatch(where):
         return
     here = target / where
@@ -163,7 +163,7 @@ def _merge(there: Path, target: Path, where: str) -> None:
 
 
 def _keeps_its_place(package: Package, entry: Entry) -> bool:
-    """Tell whether a file stands in the toolkit where it stands in its package."""
+    """Tell whether a file has the same place in the toolkit as in its package."""
     inside = entry.path[len(package.root) + 1 :] if package.root else entry.path
     return place(package, entry.path) == inside
 
@@ -221,7 +221,7 @@ def _place(leaf: _Leaf, where: str, target: Path, final: Path) -> None:
         path.write_bytes(replaced(leaf.source.read_bytes(), entry, str(final)))
         path.chmod(0o755 if entry.executable else 0o644)
     elif entry.copy:
-        import shutil  # noqa: PLC0415  # slow to load, and hard links do without
+        import shutil  # noqa: PLC0415  # slow to load, and hard links do not need it
 
         shutil.copy2(leaf.source, path)
     else:
@@ -230,19 +230,19 @@ def _place(leaf: _Leaf, where: str, target: Path, final: Path) -> None:
         except OSError as error:
             if error.errno not in NO_HARD_LINKS:
                 raise
-            # Another file system, or one without hard links, or its limit of them.
+            # Another file system, one without hard links, or too many links to this file.
             path.symlink_to(_relative(leaf.source, path.parent, target))
 
 
 def _leads_to_itself(package: Package, entry: Entry, where: str) -> bool:
-    """Tell whether a link and what it leads to have one place in the toolkit."""
+    """Tell whether a link and its target have the same place in the toolkit."""
     if entry.target is None:
         return False
     return posixpath.basename(where) == _retarget(package, entry, where)
 
 
 def _retarget(package: Package, entry: Entry, where: str) -> str:
-    """Spell a package's own link for the place that it has in the toolkit."""
+    """Return the target of a package's own link as seen from its place in the toolkit."""
     if entry.target is None or entry.target.startswith("/"):
         return entry.target or ""
     meant = posixpath.normpath(posixpath.join(posixpath.dirname(entry.path), entry.target))
@@ -253,7 +253,7 @@ def _retarget(package: Package, entry: Entry, where: str) -> str:
 
 
 def replaced(content: bytes, entry: Entry, prefix: str) -> bytes:
-    """Put `prefix` for conda's placeholder, in binary files without moving a byte."""
+    """Replace conda's placeholder by `prefix`; in binary files, no other byte moves."""
     old, new = (entry.placeholder or "").encode(), prefix.encode()
     if entry.mode != "binary":
         if len(content) + content.count(old) * (len(new) - len(old)) > PLACED_BYTES:
@@ -285,7 +285,7 @@ def _make_usual(target: Path, platform: str, version: Version) -> None:
     _link(triple / "include", "../../include")
     _link(triple / "lib", "../../lib64")
     _name_libraries(target)
-    # conda's one package of the time before 12 keeps these beside the libraries.
+    # conda's single package from before CUDA 12 keeps these beside the libraries.
     for file in sorted((target / "lib64").glob("libdevice.*.bc")):
         _link(target / "nvvm" / "libdevice" / file.name, f"../../lib64/{file.name}")
     for file in sorted((target / "lib64").glob("libnvvm.so*")):
@@ -297,7 +297,7 @@ def _make_usual(target: Path, platform: str, version: Version) -> None:
 
 
 def _name_libraries(target: Path) -> None:
-    """Link names without numbers: wheels bring libcudart.so.13 alone, `-lcudart` wants those."""
+    """Link names without numbers: `-lcudart` needs them, and wheels bring only libcudart.so.13."""
     folder = target / "lib64"
     names = sorted(file.name for file in folder.glob("lib*"))
     for match in filter(None, map(_SONAME.fullmatch, names)):
@@ -305,7 +305,7 @@ def _name_libraries(target: Path) -> None:
 
 
 def _number_nvvm(bare: Path) -> None:
-    """Give libNVVM its SONAME where CUDA 12's wheel has it without: Numba looks for a number."""
+    """Link libNVVM under its SONAME, which CUDA 12's wheel lacks: Numba looks for a number."""
     with suppress(OSError, ElfError):
         name = read_elf(bare).soname or ""
         if re.fullmatch(r"libnvvm\.so\.\d{1,2}", name):

@@ -22,20 +22,20 @@ from cudaswitch.settings import Value
 _PRIVATE = 0o600
 """A mirror's URL may hold a password."""
 _PATIENCE = 10.0
-"""Seconds to wait for another; the setting `wait` may be what is wrong in the file."""
+"""Seconds to wait for another process; the setting `wait` may be what is wrong in the file."""
 
 
 def change(name: str, value: Value | None) -> None:
-    """Write a setting into the file, or take it out with None.
+    """Write a setting into the file, or remove it with None.
 
-    Raises RequestError where the file is no TOML, or has the setting where it cannot be reached,
-    and StoreError where it cannot be written, or no home folder is known that it would be in.
+    Raises RequestError if the file is not TOML, or has the setting where it cannot be edited,
+    and StoreError if it cannot be written, or no home folder is known that it would be in.
     """
-    # Where the file is a link into somebody's dotfiles, the file there is written.
+    # If the file is a link, say into somebody's dotfiles, write the file that it leads to.
     path = Path(expanded(settings.config_file())).resolve()
     try:
         before, text = _edited(path, name, value)
-        # Also where a killed run has set it already.
+        # Even if a killed run has made the change already.
         sweep_beside([path])
         if text != before:
             _write(path, name, value)
@@ -58,9 +58,9 @@ def _way_in(error: OSError, path: Path) -> str:
 
 
 def _write(path: Path, name: str, value: Value | None) -> None:
-    """Edit the file as it is when nobody else does.
+    """Edit the file as it is once no other process can change it.
 
-    One that is there keeps its mode and group, for several may read it, unless a password comes in.
+    An existing file keeps its mode and group, as others may read it, unless a password comes in.
     """
     with passing(path.parent, path.name, _PATIENCE):
         text = _edited(path, name, value)[1]

@@ -1,7 +1,7 @@
 """What a composed toolkit holds: its files with their hashes, and the packages that they are of.
 
-The list lies in the toolkit, beside its record, which every command reads and which so stays
-small. It says the same on every machine that composed the toolkit of the same packages.
+The list is beside the toolkit's record, not in it: every command reads the record, so it must stay
+small. The list is the same on every machine that composed the toolkit of the same packages.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _TOLD = frozenset(
 class Contents(NamedTuple):
     """A toolkit's packages, without their files, and its files and links by path.
 
-    A file with a `placeholder` has size and hash of its package's: in the toolkit it holds
-    the toolkit's own path.
+    A file with a `placeholder` is listed with the size and hash that it has in its package; in
+    the toolkit it holds the toolkit's own path.
     """
 
     packages: tuple[Package, ...]
@@ -61,7 +61,7 @@ class Contents(NamedTuple):
 
 def contents_of(folder: Path, packages: Sequence[Package], placed: Mapping[str, Entry]) -> Contents:
     """Describe a toolkit just composed; `placed` are the packages' files in it, by place."""
-    from hashlib import sha256  # noqa: PLC0415  # slow to load, and those who read need none
+    from hashlib import sha256  # noqa: PLC0415  # slow to load, and reading needs none
 
     entries = []
     for where, found in walk(folder):
@@ -99,10 +99,10 @@ def read_contents(toolkit: Path) -> Contents | None:
 def walk(
     folder: Path, below: str = "", store: int | None = None
 ) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Yield what is in a folder and is no folder itself, by relative path; links are not followed.
+    """Yield the files and links below a folder by relative path; links are not followed.
 
-    An empty folder says nothing and is left out; one that is closed to us comes itself, and with
-    the mode of a store each that is not open as it is.
+    Folders are yielded only if we may not look into them or, given the mode of a `store`, if
+    they are not open as that is (`is_open_as`).
     """
     with os.scandir(folder / below if below else folder) as found:
         for entry in sorted(found, key=lambda one: one.name):

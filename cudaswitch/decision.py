@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Decision(NamedTuple):
     """What should be active, and who asked: a file, a pin, a variable or this shell.
 
-    `caution` says why what `auto` chose may not do.
+    `caution` says why the choice of `auto` may not work.
     """
 
     want: Want
@@ -48,7 +48,7 @@ NOTHING = Decision(Want("system"), "nothing")
 def decide(variables: Mapping[str, str], directory: str) -> Decision:
     """Return the decision of the strongest that asks.
 
-    Raises what the request of that one raises: no weaker one steps in for it.
+    Raises whatever its request raises: no weaker one steps in for it.
     """
     used = chosen(variables)
     if used:
@@ -71,15 +71,16 @@ def decide(variables: Mapping[str, str], directory: str) -> Decision:
 
 
 def options_of(asked: Want | Request, quote: Callable[[str], str] = str) -> str:
-    """Spell what is asked for beside a toolkit as options, each with a space before it."""
+    """Spell what is asked for besides a toolkit as options, each after a space."""
     options = {"libraries": asked.libraries, "gpus": asked.gpus}
     return "".join(f" --{name} {quote(value)}" for name, value in options.items() if value)
 
 
 def answer_to(file: str, variables: Mapping[str, str] = os.environ) -> Decision:
-    """Return what a version file or the person's own pin asks for.
+    """Return what a version file or the user's own pin (`global`) asks for.
 
-    That one holds everywhere: where `auto` has no environment to look at, it asks for nothing.
+    The user's pin applies everywhere: if it is `auto` and no environment is active, it asks for
+    nothing.
     """
     request = read_request(file)
     if (
@@ -101,7 +102,7 @@ def answer_to_pin(environment: Environment) -> Decision:
     given = environment.want_kept()
     if given is None or not toolkit_is_there(given.home) or environment.is_own():
         return answer(request, environment)
-    # They ask anew what `auto` means where packages have come since.
+    # If packages have changed since, shells too ask anew what `auto` means.
     if dealias(request).text == "auto" and environment.changed_since(environment.want_file):
         return answer(request, environment)
     return Decision(given, request.origin)
@@ -156,7 +157,7 @@ def _automatic(request: Request, environment: Environment) -> Decision:
     if request.cudnn and (kit := toolkit_at(want.home)):
         # The same CUDA, with the cuDNN that was named.
         want = want._replace(home=find(request._replace(text=str(kit.version))).path)
-    # No caution where the person chose what happens to LD_LIBRARY_PATH.
+    # No caution if the user chose what happens to LD_LIBRARY_PATH.
     caution = None if libraries in ("always", "never") else found.caution
     return Decision(want, request.origin, caution)
 

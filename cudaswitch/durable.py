@@ -24,20 +24,20 @@ TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+\.tmp")
 """A file that is being written, or was when its writer was killed."""
 
 DOOMED = ".cudaswitch-removed"
-"""A file in a folder that is being deleted where it is: what a kill leaves is known by it."""
+"""A file that marks a folder as being deleted in place, for the case that a kill leaves some."""
 _FLUSHERS = 8
 """Threads that flush a tree; more do not make it faster (docs/reliability.md)."""
 _MOST_OF_NAME = 60
-"""Characters of a file's name in that of its temporary file, which may not be too long."""
+"""Most characters of a file's name that are used in the name of its temporary file."""
 NO_HARD_LINKS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS)
-"""Why a file system may refuse a hard link that something else can stand in for."""
+"""Errors for a refused hard link where something else can stand in for it."""
 
 _FLUSHES_NONE = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
-"""How file systems say that they flush no folders: they have nothing to flush."""
+"""Errors of file systems that do not flush folders: they have nothing to flush."""
 _HERE, _EXCHANGE = -100, 2
 """AT_FDCWD and RENAME_EXCHANGE (linux/fcntl.h, linux/fs.h)."""
 _TRIES = 5
-"""How often a folder is removed that another process removes too, or that holds what NFS keeps."""
+"""Attempts to remove a folder that another process removes too, or that NFS keeps files in."""
 _PAUSE = 0.02
 """Seconds between these tries."""
 
@@ -57,12 +57,12 @@ def write_all(
     lasting: bool = True,
     folders_within: contextlib.AbstractContextManager[None] | None = None,
 ) -> None:
-    """Write small files in their order, or take them away (None); folders are made for them.
+    """Write small files in their order, or delete them (None); missing folders are created.
 
-    All are on disk under other names before the first is replaced. When one fails, those before
-    it are put back. Their mode is `mode` less the umask; with `kept`, a file that is replaced
-    hands on its mode and group. What `folders_within` sets holds while folders are made. Raises
-    OSError that names a file.
+    All are on disk under other names before the first is replaced. If one fails, those before
+    it are restored. Their mode is `mode` less the umask; with `kept`, a replaced file passes on
+    its mode and group. `folders_within` is entered while folders are created. Raises OSError
+    that names a file.
     """
     for path in texts:
         refuse_sudo(str(path.parent))
@@ -113,7 +113,7 @@ def copy_atomically(source: Path, final: Path) -> None:
 
 
 def rename(source: Path, target: Path) -> None:
-    """Rename, and believe what is there: over NFS the answer to a rename may be lost."""
+    """Rename; after an error, what is there decides: over NFS, the answer may have been lost."""
     before = source.lstat()
     try:
         source.rename(target)
@@ -126,7 +126,7 @@ def rename(source: Path, target: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Let two folders change places in one step; False where that cannot be, and nothing happened.
+    """Swap two folders in one step; False if that is impossible, and nothing happened.
 
     Python has no call for it (renameat2(2), Linux 3.15, glibc 2.28); not every file system can.
     """
@@ -143,7 +143,7 @@ def exchange(one: Path, other: Path) -> bool:
 
 def sync_folder(folder: Path) -> None:
     """Flush the names in a folder. Raises OSError that names it."""
-    # It may be a link: to a store on another disk, to somebody's environment.
+    # Links are followed: to a store on another disk, to somebody's environment.
     _sync(str(folder), os.O_DIRECTORY)
 
 
@@ -152,7 +152,7 @@ def sync_tree(folder: Path) -> None:
 
     Each on its own: flushing the whole file system at once would wait for what others write there.
     """
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # installing alone needs it
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # only installing needs it
 
     folders, files = [str(folder)], []
     for place in folders:
@@ -163,7 +163,7 @@ def sync_tree(folder: Path) -> None:
                 elif entry.is_file(follow_symlinks=False):
                     files.append(entry.path)
     with ThreadPoolExecutor(_FLUSHERS) as pool:
-        # To ask for the results raises what went wrong.
+        # Asking for the results raises what went wrong.
         list(pool.map(_sync, files))
         list(pool.map(_sync, folders))
 
@@ -177,7 +177,7 @@ def sweep(path: Path) -> None:
         return
     import shutil  # noqa: PLC0415  # only removing needs it
 
-    # The mark goes last, or the rest would be nobody's.
+    # The mark goes last: without it, nobody would know what the rest is.
     for name in os.listdir(path) if os.path.lexists(path / DOOMED) else ():
         if name != DOOMED:
             sweep(path / name)
@@ -188,7 +188,7 @@ def sweep(path: Path) -> None:
             if not os.path.lexists(path):
                 return
         except OSError:
-            # A file that somebody has open goes on over NFS under another name until it is closed.
+            # Over NFS, a file that is still open stays under another name until it is closed.
             if not left:
                 raise
         else:
@@ -246,7 +246,7 @@ def _temporary(
     kept: bool = False,
     lasting: bool = True,
 ) -> Iterator[Path]:
-    """Give a file beside `final` with that content; it is gone afterwards, unless renamed."""
+    """Yield a file beside `final` with that content; it is deleted afterwards, unless renamed."""
     content = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text or b""
     with _naming(final):
         temporary, descriptor = _created(final, mode)
@@ -265,7 +265,7 @@ def _temporary(
 
 
 def _created(final: Path, mode: int) -> tuple[Path, int]:
-    """Create a temporary file, and hold the lock that tells others of its writer."""
+    """Create a temporary file, and hold the lock that shows others that its writer is alive."""
     while True:
         temporary = _beside(final)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -273,7 +273,7 @@ def _created(final: Path, mode: int) -> tuple[Path, int]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            # Somebody who sweeps was between the creation and the lock.
+            # A process that sweeps took the lock right after the creation.
             os.close(descriptor)
             continue
         except OSError:
@@ -286,8 +286,8 @@ def _created(final: Path, mode: int) -> tuple[Path, int]:
 def _hand_on(final: Path, descriptor: int) -> None:
     """Give a temporary file the mode and group of the file that it will replace.
 
-    A group that is not one of ours cannot be given: then ours may do no more than everybody. What
-    was another's is ours then, and believed: nobody else may write it. And we can read it.
+    If the group cannot be set, as we are not in it, our group may do no more than everybody. A file
+    that was another user's becomes ours and is trusted: nobody else may write it. We may read it.
     """
     try:
         before = final.stat()
@@ -304,7 +304,7 @@ def _hand_on(final: Path, descriptor: int) -> None:
 
 
 def make_folders(folder: Path, undo: contextlib.ExitStack, *, lasting: bool) -> None:
-    """Make a folder and those above it; `undo` learns how to take them away."""
+    """Make a folder and those above it; `undo` learns how to remove them."""
     if os.path.isdir(folder):
         return
     make_folders(folder.parent, undo, lasting=lasting)
@@ -321,7 +321,7 @@ def make_folders(folder: Path, undo: contextlib.ExitStack, *, lasting: bool) -> 
 
 @contextlib.contextmanager
 def _before(path: Path) -> Iterator[Path | None]:
-    """Give a second name of the file that is to be replaced; None where there is no file."""
+    """Yield a second name, or a copy, of a file about to be replaced; None if there is no file."""
     name: Path | None = _beside(path)
     with contextlib.ExitStack() as held:
         try:
@@ -345,7 +345,7 @@ def _before(path: Path) -> Iterator[Path | None]:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock on a file, as far as it and the file system have any."""
+    """Hold a shared lock on a file, if it can be opened and its file system has locks."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     try:
         descriptor = os.open(path, flags)
@@ -375,7 +375,7 @@ def _remove_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Let an OSError name the file that is written, not one that is gone afterwards."""
+    """Let an OSError name the file that is written, not its temporary file."""
     try:
         yield
     except OSError as error:

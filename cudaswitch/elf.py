@@ -72,7 +72,7 @@ class Elf:
     runpath: str | None = None
     flags: int = 0
     extent: int = 0
-    """How many bytes the file has at least, by its headers; the loader may not miss the last."""
+    """The least size in bytes, by the headers; the loader may not notice if the end is missing."""
 
     @property
     def loads_like(self) -> tuple[int, bool, int]:
@@ -135,7 +135,7 @@ def _refuse_odd(elf: Elf, version: int, size: int, count: int) -> None:
 
 
 def _segments(table: bytes, count: int, wide: bool, order: str) -> Iterator[_Segment]:
-    # p_type, p_offset, p_vaddr, p_filesz; p_flags stands elsewhere in the two classes.
+    # p_type, p_offset, p_vaddr, p_filesz; the two classes have p_flags in different places.
     row = struct.Struct(order + ("I4xQQ8xQ16x" if wide else "III4xI12x"))
     if len(table) < row.size * count:
         raise _FaultError("cannot read file data")
@@ -181,7 +181,7 @@ def _entries(read: Read, elf: Elf, segments: list[_Segment]) -> Iterator[tuple[i
     """Yield tag and value of the dynamic section; a program linked statically has none."""
     order = ">" if elf.big_endian else "<"
     row = struct.Struct(order + ("qQ" if elf.bits == 64 else "iI"))
-    # As in the loader: of several the last counts.
+    # As in the loader, the last of several counts.
     for segment in [one for one in segments if one.kind == _DYNAMIC][-1:]:
         table = read(segment.offset, min(segment.size, _MOST_ENTRIES * row.size))
         for tag, value in row.iter_unpack(table[: len(table) // row.size * row.size]):
@@ -192,7 +192,7 @@ def _entries(read: Read, elf: Elf, segments: list[_Segment]) -> Iterator[tuple[i
 
 
 def _offset(segments: list[_Segment], address: int | None) -> int:
-    """Tell where in the file the byte is that is loaded to an address."""
+    """Return the offset in the file of the byte that is loaded to an address."""
     for segment in segments:
         if (
             address is not None

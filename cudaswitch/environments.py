@@ -44,10 +44,10 @@ class Environment(NamedTuple):
 
     @property
     def want_file(self) -> str:
-        """The finished answer as data, for shells whose own scripts no environment runs.
+        """The finished answer as data, for shells that no environment has scripts for.
 
-        Each slash is a line break there: cloning an environment replaces its old prefix in
-        every text file, and must not find it at the head of another path.
+        Its slashes are line breaks: cloning an environment replaces its old prefix in every
+        text file, and must not find it at the start of another path.
         """
         return f"{self.folder}/want"
 
@@ -75,7 +75,7 @@ class Environment(NamedTuple):
         return None if text is None else Want.parse(text)
 
     def want_text(self) -> str | None:
-        """Return that as the state variables spell it, None where it is not known."""
+        """Return what its hooks ask for as the state variables spell it, None if not known."""
         try:
             text = read_regular(self.want_file, WANT_LIMIT).decode()
         except (OSError, ValueError):
@@ -94,17 +94,17 @@ class Environment(NamedTuple):
         return any(os.stat(at).st_mtime_ns > written for at in folders if os.path.isdir(at))
 
     def answer_file(self, folder: str) -> str:
-        """Where `folder` keeps what the frameworks need: the prefix, and a want or nothing.
+        """The file in `folder` that keeps what the frameworks need: the prefix, then a want or "".
 
-        Behind these stand the reason and the hint, where there are: why nothing, or why what is
-        wanted may not do.
+        If there is a reason with a hint, they follow: why there is no want, or why it may not
+        work.
         """
         return os.path.join(folder, self.prefix.replace("/", "%"))
 
     def answer_kept(self, folder: str) -> list[str] | None:
-        """Return what `folder` keeps behind the prefix: the want of the frameworks, "" for none.
+        """Return what `answer_file` has after the prefix: first the want, "" for none.
 
-        None where it is not there, packages have changed since or the toolkit is gone.
+        None if there is no such file, packages have changed since or the toolkit is gone.
         """
         file = self.answer_file(folder)
         try:
@@ -117,7 +117,7 @@ class Environment(NamedTuple):
 
 
 def kind_of(prefix: str | PathLike[str]) -> Owner | None:
-    """Tell a conda prefix (C) from a virtualenv (V); None where neither is there, or may be seen.
+    """Tell a conda prefix (C) from a virtualenv (V); None if it is neither, or cannot be seen.
 
     virtualenv has written a pyvenv.cfg since 20.
     """
@@ -128,7 +128,7 @@ def kind_of(prefix: str | PathLike[str]) -> Owner | None:
 
 
 def environment_at(prefix: str | PathLike[str]) -> Environment:
-    """Return the environment at `prefix`, that below where this is a layer of `uv run --with`.
+    """Return the environment at `prefix`; for a layer of `uv run --with`, the one below it.
 
     Raises EnvironmentNotFoundError when there is none.
     """
@@ -158,7 +158,7 @@ def required_environment(variables: Mapping[str, str], asked: str) -> Environmen
 
 
 def standing_environments(variables: Mapping[str, str]) -> Iterator[Environment]:
-    """Yield the active environment and those that it stands on, downwards."""
+    """Yield the active environment and those that it is stacked on, downwards."""
     for prefix in entered(variables):
         try:
             yield environment_at(prefix)
@@ -167,10 +167,10 @@ def standing_environments(variables: Mapping[str, str]) -> Iterator[Environment]
 
 
 def entered(variables: Mapping[str, str]) -> list[str]:
-    """List the prefixes that were activated, the last one first; some may be gone since.
+    """List the prefixes that were activated, the last one first; some may be gone by now.
 
-    Of conda's, those that `conda activate --stack` has left on PATH, by their levels; between
-    them a virtualenv as PATH has it.
+    Of conda's, the active one and those that `conda activate --stack` has left on PATH, by
+    level; a virtualenv comes between them where PATH has it.
     """
     path = variables.get("PATH", "").split(os.pathsep)
 
@@ -202,16 +202,16 @@ def stacked_on(variables: Mapping[str, str]) -> list[str]:
 
 
 def pin_of(environment: Environment) -> Request:
-    """Read the pin of an environment that somebody has activated, or has named.
+    """Read the pin of an environment that the user has activated, or has named.
 
-    It may be another user's: who activates an environment runs its scripts, hooks among them.
+    It may be another user's: activating an environment runs its scripts, hooks among them.
     Raises what read_request raises.
     """
     return read_request(environment.pin_file, anyones=True)
 
 
 def environment_pinned_by(file: str | PathLike[str]) -> Environment | None:
-    """Return the environment whose pin a file is, None where it is no pin."""
+    """Return the environment that a file is the pin of, None if it is no pin."""
     try:
         environment = environment_at(f"{os.path.dirname(file)}/../..")
     except EnvironmentNotFoundError:
@@ -222,9 +222,9 @@ def environment_pinned_by(file: str | PathLike[str]) -> Environment | None:
 def read_request(path: str | PathLike[str], *, anyones: bool = False) -> Request:
     """Read a `.cuda-version` file or a pin: data, never more than VERSION_FILE_LIMIT bytes.
 
-    Raises RequestError, or CudaswitchError when the file is none that may decide anything: not
-    regular, or another user's than ours, root's and that of who has called root by `sudo`, unless
-    it may be `anyones`.
+    Raises RequestError, or CudaswitchError if the file may not decide anything: it is not regular,
+    or belongs to somebody other than us, root and the user behind `sudo`, unless it may be
+    `anyones`.
     """
     shown = str(path)
     try:
@@ -233,11 +233,11 @@ def read_request(path: str | PathLike[str], *, anyones: bool = False) -> Request
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise CudaswitchError(f"`{shown}` is not a regular file", "remove it")
-            # A link leads to whatever file its owner likes, one's own or root's.
+            # A link's owner counts too: it can lead to any file, such as one of ours or of root's.
             owners = {status.st_uid, os.lstat(path).st_uid}
             content = file.read(VERSION_FILE_LIMIT + 1)
             if not anyones and not owners <= {0, os.geteuid(), sudo_caller()}:
-                # Behind a link may be what its owner could not read.
+                # Not through a link: the file may be one that the link's owner cannot read.
                 version = _told(content) if len(owners) == 1 else "VERSION"
                 raise CudaswitchError(
                     f"`{shown}` belongs to another user and is not followed",
@@ -261,17 +261,17 @@ def read_request(path: str | PathLike[str], *, anyones: bool = False) -> Request
 
 
 def leads_elsewhere(path: str | PathLike[str]) -> bool:
-    """Tell whether a version file is a link to one of another kind.
+    """Tell whether a version file is a link to a file of another kind.
 
-    It may come with a project, and lead to what nobody is to see in a message. Those who keep
-    such files elsewhere have names of their own for the dot.
+    It may have come with a project, and lead to content that no message should show. Where users
+    keep such files elsewhere, only the dot at the start of the name may differ.
     """
     is_link = os.path.basename(path) == VERSION_FILE and os.path.islink(path)
     return is_link and not os.path.realpath(path).endswith(VERSION_FILE[1:])
 
 
 def another_file(shown: str) -> RequestError:
-    """Return what there is to say of such a link."""
+    """Return the error for such a link."""
     return RequestError(
         f"`{shown}` is a link to some other kind of file, which does not request a version",
         "write the version into a regular file",
@@ -279,7 +279,7 @@ def another_file(shown: str) -> RequestError:
 
 
 def sudo_caller() -> int | None:
-    """Return the user who has called us by `sudo`; None where that is nobody, or we are not root.
+    """Return the user who has called us by `sudo`; None if nobody has, or we are not root.
 
     Whoever can set SUDO_UID for a program of root can set CUDASWITCH_VERSION as well.
     """
@@ -289,7 +289,7 @@ def sudo_caller() -> int | None:
 
 
 def _told(content: bytes) -> str:
-    """Return what a version file asks for, as a word for the shell of who trusts it."""
+    """Return what a version file asks for, as a shell word for a user who trusts it."""
     from shlex import quote  # noqa: PLC0415  # only refusals need it
 
     if len(content) > VERSION_FILE_LIMIT:

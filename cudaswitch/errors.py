@@ -10,20 +10,20 @@ if TYPE_CHECKING:
 
 
 def printable(text: str) -> str:
-    """Return `text` with characters spelt out that drive a terminal or hide, such as ESC."""
+    """Return `text` with control and invisible characters, such as ESC, spelt out."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else _spelt(ord(char)) for char in text)
 
 
 def _spelt(code: int) -> str:
-    if 0xDC80 <= code <= 0xDCFF:  # how Python carries a byte that is no text
+    if 0xDC80 <= code <= 0xDCFF:  # how Python represents a byte that is not text
         code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def brief(text: str) -> str:
-    """Return `text` for a message: its ends where it is too long for a line."""
+    """Return `text` for a message: only its two ends if it is too long for a line."""
     return text if len(text) <= 120 else f"{text[:60]}…{text[-40:]}"
 
 
@@ -42,7 +42,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 class SudoError(PermissionError):
-    """What `sudo` would leave to root in a folder of who has called it."""
+    """A write by which `sudo` would leave root's files in a folder of its caller."""
 
 
 def hint_for(error: OSError, usual: str) -> str:
@@ -57,7 +57,7 @@ def hint_for(error: OSError, usual: str) -> str:
 
 
 class CudaswitchError(Exception):
-    """A refusal or failure that a person can act on.
+    """A refusal or failure that the user can act on.
 
     `message` is one line without a full stop; `hint`, if any, is the next step,
     usually a command; `exit_code` is what the process returns: 1, 2 or 127.
@@ -72,11 +72,11 @@ class CudaswitchError(Exception):
 
 
 class RequestError(CudaswitchError):
-    """What was asked for cannot be read: not a version, range, alias or keyword."""
+    """The request cannot be read: not a version, range, alias or keyword."""
 
 
 class ChoiceError(CudaswitchError):
-    """A word that is none of those there are to choose from, or out of place: wrong usage."""
+    """A word is not one of the choices, or is out of place: wrong usage."""
 
     exit_code = 2
 
@@ -86,19 +86,19 @@ class NotInstalledError(CudaswitchError):
 
 
 class ArchiveError(CudaswitchError):
-    """A file is no archive that we know, is damaged, or is not safe to unpack."""
+    """A file is not an archive that we know, is damaged, or is not safe to unpack."""
 
 
 class SourceError(CudaswitchError):
-    """A source has not what was asked for, or did not deliver it whole."""
+    """A source does not have what was asked for, or did not deliver it completely."""
 
 
 class UnreachableError(SourceError):
-    """A source does not answer, or not to the end, however often it is asked."""
+    """A source does not answer, or not completely, however often it is asked."""
 
 
 class NotFoundError(SourceError):
-    """A source answers, and has no such file."""
+    """A source answers, but has no such file."""
 
 
 class StoreError(CudaswitchError):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def show_change(wanted: Want, shell: str | None = None, form: str | None = None) -> None:
-    """Print the change for a want, in a format, or for a shell, by default the one that asks."""
+    """Print the change for a want in a format, or for a shell, by default the calling one."""
     name = shell or shells.running_shell(os.environ)
     if form or name in _FINISHED:
         spelled = FORMATS[form] if form else _FINISHED[name]
@@ -54,7 +54,7 @@ def _json(made: EnvironmentChange | None, before: Variables) -> str:
 
 
 def _settable(made: EnvironmentChange | None, before: Variables) -> dict[str, str]:
-    """Map what a file can set that cannot unset: there an empty value has to do.
+    """Map the changes for a format that can set but not unset: an empty value has to do.
 
     An empty CUDA_VISIBLE_DEVICES hides all GPUs, so those that choose GPUs are left out.
     """
@@ -75,12 +75,12 @@ def _dotenv(made: EnvironmentChange | None, before: Variables) -> str:
 
 
 def _quoted(value: str) -> str:
-    """Quote only where need be: to Docker quotes are part of a value.
+    """Quote only if necessary: for Docker, quotes are part of a value.
 
-    To zsh a `=` begins a command's name, at the head of a word and behind a colon.
+    In zsh, a `=` at the start of a word or after a colon begins a command's name.
 
-    In double quotes python-dotenv keeps the backslash of a dollar or a backtick; in single ones it
-    takes a backslash before another, or before their end, for an escape, which no shell does.
+    In double quotes, python-dotenv keeps the backslash before a dollar or a backtick; in single
+    quotes, it takes a backslash before another or before the end for an escape, as no shell does.
     """
     if re.fullmatch(r"[\w+./:=@%,-]*", value, re.ASCII) and not re.search(r"(^|:)=", value):
         return value
@@ -110,7 +110,7 @@ def _github(made: EnvironmentChange | None, before: Variables) -> str:
 
 
 def _exported(made: EnvironmentChange | None, before: Variables) -> dict[str, str | None]:
-    """Map what `use` changes, bookkeeping among it, so that the text of `system` gives all back.
+    """Map what `use` changes, bookkeeping included, so that the text of `system` undoes it all.
 
     The shell's own variables are those of this process, so the change is worked out here.
     """
@@ -156,7 +156,7 @@ def _modulefile(made: EnvironmentChange | None, before: Variables) -> str:
     del before
     lines = ["#%Module1.0"]
     if made is not None:
-        # `pushenv` gives back what was set before; Environment Modules has it since 5.1.
+        # `pushenv` restores the earlier value; Environment Modules has had it since 5.1.
         lines.append("set keep [expr {[info commands pushenv] eq {} ? {setenv} : {pushenv}}]")
         lines += [f"$keep {name} {_tcl(value)}" for name, value in made.set.items()]
         for name, folders in made.prepend.items():
@@ -170,7 +170,7 @@ def _modulefile(made: EnvironmentChange | None, before: Variables) -> str:
 def _tcl(value: str) -> str:
     for char in ("\\", '"', "$", "["):
         value = value.replace(char, "\\" + char)
-    # Plain ASCII is read alike in every locale; escapes of Tcl end at U+FFFF.
+    # Plain ASCII reads the same in every locale; Tcl's escapes end at U+FFFF.
     return '"' + re.sub("[\x80-\uffff]", lambda at: f"\\u{ord(at[0]):04x}", value) + '"'
 
 
@@ -183,4 +183,4 @@ FORMATS: dict[str, _Spelling] = {
 
 
 _FINISHED: dict[str, _Spelling] = {"cmd": _cmd, "elvish": _elvish}
-"""What works the change out for a shell that runs no text of ours."""
+"""Shell → what works out the change for it, as it runs no scripts of ours."""

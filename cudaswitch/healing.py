@@ -1,7 +1,7 @@
 """What killed runs left in a store: found by the locks that they do not hold any more.
 
-Neither age nor process numbers decide, so neither a clock that is wrong nor another machine on
-the same file system makes something of a running process look like nobody's.
+Neither age nor process numbers decide, so neither a wrong clock nor another machine on the same
+file system can make the work of a running process look abandoned.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from cudaswitch.talk import counted, say
 def leftovers(
     home: Home, locked: Collection[str] = (), staging: Collection[Path] = (), *, make: bool = True
 ) -> Iterator[Path]:
-    """Yield what is nobody's in a store, each under its lock. The caller holds that of the store.
+    """Yield abandoned paths of a store, each under its lock. The caller holds the store.
 
-    Toolkits are composed, and folders discarded, only by who holds the store; packages are
-    unpacked by who holds their lock. `locked` and `staging` are the locks and staged folders of
-    the caller, who with `make` off only looks, and leaves no lock behind.
+    Only the holder of the store composes toolkits and discards folders; only the holder of a
+    package's lock unpacks it. `locked` and `staging` are the locks and staged folders of the
+    caller. Without `make`, the caller only looks, and no lock file is created.
     """
     for stage in _in(home.staging):
         kind, _, name = stage.name.partition("-")
@@ -53,17 +53,17 @@ def leftovers(
 
 
 def is_doomed(folder: Path) -> bool:
-    """Tell whether a folder was being deleted where it is, and not all of it is gone."""
+    """Tell whether a folder was being deleted in place, and some of it is left."""
     return os.path.lexists(folder / DOOMED)
 
 
 def heal(found: Iterable[Path]) -> None:
-    """Take leftovers away, and say so in one line."""
+    """Remove leftovers, and say so in one line."""
     count = 0
     for path in found:
-        # What cannot be taken away now can be the next time.
+        # What cannot be removed now may be next time.
         with contextlib.suppress(OSError):
-            # Who has just made a file, and not come to lock it, makes another one.
+            # A process that has created its file, but not locked it yet, creates another one.
             is_told = path.lstat().st_size > 0
             sweep(path)
             count += is_told

@@ -51,7 +51,7 @@ class WrittenPin(NamedTuple):
 class Holding(NamedTuple):
     """A pin and what it gets: the path of a toolkit, which may be gone, or `system`.
 
-    None where nothing that is installed answers.
+    None if nothing that is installed satisfies it.
     """
 
     file: str
@@ -62,7 +62,7 @@ class Holding(NamedTuple):
     def request(self) -> str | None:
         """What it asks for, None where it cannot be read."""
         try:
-            # That of an environment decides for whoever enters it.
+            # An environment's pin counts for all who enter it, whoever owns it.
             anyones = environment_pinned_by(self.file) is not None
             return str(read_request(self.file, anyones=anyones))
         except CudaswitchError:
@@ -70,7 +70,7 @@ class Holding(NamedTuple):
 
 
 def holdings(kits: Iterable[Toolkit]) -> list[Holding]:
-    """List all pins that are still there, with what they get of these toolkits, or of others."""
+    """List all pins that are still there, with what they get, of these toolkits or others."""
     adopted = {real_path(kit.path): kit for kit in kits if not kit.packages}
     return [Holding(record.path, record.shown, _gets(record, adopted)) for record in written_pins()]
 
@@ -78,7 +78,7 @@ def holdings(kits: Iterable[Toolkit]) -> list[Holding]:
 def without_toolkit(
     holdings: Iterable[Holding], kits: Iterable[Toolkit]
 ) -> tuple[list[Holding], list[Holding]]:
-    """Pick the pins that get nothing, and those that get what is there and none of these."""
+    """Return the pins that get nothing, and those that get an existing folder not among `kits`."""
     held = {"system", *(real_path(kit.path) for kit in kits)}
     others = [
         one for one in holdings if one.home is None or not {one.home, real_path(one.home)} & held
@@ -92,7 +92,7 @@ def _gets(record: WrittenPin, adopted: Mapping[str, Toolkit]) -> str | None:
     is_there = path is not None and (path == "system" or toolkit_is_there(path))
     if path is not None and is_there and not _became_another(record, adopted.get(real_path(path))):
         return path
-    # Where it is gone, the integration takes what answers instead, as in a store that was moved.
+    # If it is gone, as when the store was moved, the integration takes what answers now.
     try:
         return answer(read_request(record.path)).want.home
     except CudaswitchError:
@@ -100,9 +100,9 @@ def _gets(record: WrittenPin, adopted: Mapping[str, Toolkit]) -> str | None:
 
 
 def _became_another(record: WrittenPin, kit: Toolkit | None) -> bool:
-    """Tell whether hooks lead to an adopted toolkit that was upgraded since, in its place.
+    """Tell whether hooks lead to an adopted toolkit that was upgraded in place, and fits no more.
 
-    What `auto` has chosen stays, and the hooks of others serve as they are.
+    What `auto` has chosen stays, and other users' hooks are used as they are.
     """
     if kit is None:
         return False
@@ -116,7 +116,7 @@ def _became_another(record: WrittenPin, kit: Toolkit | None) -> bool:
 
 
 def _hooked(record: WrittenPin) -> str | None:
-    """Return the toolkit of an environment's hooks: somebody else may have pinned it anew."""
+    """Return the toolkit in an environment's hooks now: another user may have pinned it anew."""
     if record.hooked is None:
         return None
     try:
@@ -135,7 +135,7 @@ def holders() -> dict[str, list[str]]:
 
 
 def held_by(holdings: Iterable[Holding]) -> dict[str, list[str]]:
-    """Do the work of `holders`, with the pins."""
+    """Do the work of `holders` for given pins."""
     found: dict[str, list[str]] = {}
     for one in holdings:
         if one.home and one.home != "system":
@@ -180,10 +180,10 @@ def may_pin(path: str) -> bool:
 
 
 def _unnoted(noted: Iterable[str]) -> Iterator[WrittenPin]:
-    """Yield the pins that have no note of ours, as far as somebody else tells of them.
+    """Yield the pins that have no note of ours, as far as they can be found.
 
     An environment that was copied or moved has the pin and the hooks of the original: conda may
-    know it, or this shell be in it. A version file may have come with its tree.
+    know it, or it may be active here. A version file may have come with its directory tree.
     """
     seen = {os.path.realpath(path) for path in noted}
     for prefix in (*known_environments(os.environ), *entered(os.environ)):
@@ -194,7 +194,7 @@ def _unnoted(noted: Iterable[str]) -> Iterator[WrittenPin]:
             if real in seen:
                 continue
             seen.add(real)
-            # That of somebody else is none of ours.
+            # Another user's pin does not count.
             want = environment.want_kept() if environment.is_own() else None
             if want and toolkit_at(want.home):
                 yield WrittenPin(file, want.home)

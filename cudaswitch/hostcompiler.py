@@ -122,16 +122,16 @@ def what_compiles(
 def choice(home: Path, cuda: Version) -> str | None:
     """Return the compiler to name for the toolkit in `home`, None where the default one will do.
 
-    It is the newest that is installed and accepted, else the newest accepted under the name that
-    distributions give it, for the day that it is installed. An answer for every shell: who is in
-    an environment now, and has it on PATH, does not count. None too where nvcc or its headers
-    are not there, or no default compiler is.
+    It is the newest that is installed and accepted, otherwise the newest accepted under the name
+    that distributions give it, in case it is installed later. The answer is for every shell, so
+    environments that are on PATH now do not count. None also if nvcc, its headers or a default
+    compiler is missing.
     """
     headers = [home / name for name in _HEADERS]
     if not os.path.exists(home / "bin/nvcc") or not any(os.path.exists(at) for at in headers):
         return None
     folders = search_path(os.environ).split(os.pathsep)
-    # A relative one, or nothing at all, would be another folder in each directory.
+    # A relative or empty one would be another folder in each directory.
     others = [at for at in folders if os.path.isabs(at) and not kind_of(Path(at).parent)]
     path = os.pathsep.join(others) or os.defpath
     found = what_compiles(home, cuda, {"PATH": path}, packages=False)
@@ -182,7 +182,7 @@ def read_bounds(header: str, source: str) -> Bounds | None:
 def default_compiler(environment: Mapping[str, str]) -> Compiler | None:
     """Tell which compiler nvcc calls in an environment: by its flags, its variable, then PATH.
 
-    CUDAHOSTCXX is CMake's alone. Raises nothing: what does not answer is not there.
+    Only CMake reads CUDAHOSTCXX. Raises nothing: a compiler that does not answer is not there.
     """
     path = search_path(environment)
     named = {
@@ -194,7 +194,7 @@ def default_compiler(environment: Mapping[str, str]) -> Compiler | None:
     program = _program(name, path)
     if program is None:
         return None
-    # One answers for all toolkits, and starting it takes longer than all else.
+    # Cached: the answer holds for all toolkits, and starting it takes longer than all else.
     found = _asked(program, frozenset(environment.items()))
     return found and found._replace(chosen_by=chosen_by)
 

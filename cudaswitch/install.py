@@ -29,7 +29,7 @@ from cudaswitch.versions import Version
 class Artifact(NamedTuple):
     """A file to install and where it came from, without credentials.
 
-    `source` is its source's name; None where a person named the file, whose kind then tells.
+    `source` is its source's name; None if the user named the file, whose kind then tells.
     `sha256` must match when it is unpacked, since the file may have been replaced after it was
     inspected; None if it is not known.
     """
@@ -41,7 +41,7 @@ class Artifact(NamedTuple):
 
 
 class _Bundle(NamedTuple):
-    """Identified files that are installed as one, sorted by id; `found` is there elsewhere."""
+    """Identified files that are installed as one, sorted by id; `found` is in shared stores."""
 
     named: list[tuple[Artifact, Package]]
     release: Version | None
@@ -57,12 +57,12 @@ def install(
     force: bool = False,
     exact: bool = False,
 ) -> list[list[Toolkit]]:
-    """Put packages in and compose every toolkit that they make possible.
+    """Add packages to the store and compose every toolkit that they make possible.
 
-    Each delivery is files with the CUDA release that pieces of a toolkit among them belong
-    together as; without one it is read off nvcc or the runtime among them. With `exact` nothing
-    that is there becomes part of a toolkit too. Returns for each the toolkits that can now be used.
-    Nothing is changed where one file cannot be installed.
+    Each delivery is files, and the CUDA release that the toolkit's pieces among them belong to;
+    without one, it is read off nvcc or the runtime among them. With `exact`, no package that is
+    there already is added to them. Returns for each delivery the toolkits that can now be used.
+    Nothing is changed if one file cannot be installed.
 
     cuDNN is combined with toolkits of shared stores too. One that a shared store already has is
     installed here again only with `force`, or if it fits more toolkits here.
@@ -74,7 +74,7 @@ def install(
         folder = str(store.home.toolkits)
         holdings = Holdings(folder, known, kits, at, force, exact, bundle.others)
         recipes = holdings.recipes(bundle.release)
-        # One whose folder is gone has cuDNN once it is adopted again.
+        # A base whose folder is gone gets cuDNN once it is adopted again.
         return [it for it in recipes if not it.toolkit.base or toolkit_is_there(it.toolkit.base)]
 
     def bundled(artifacts: Sequence[Artifact], release: Version | None) -> _Bundle:
@@ -96,7 +96,7 @@ def install(
     if not wanted:
         return [bundle.found for bundle in bundles]
     require_writable(store.home)
-    # What comes in is combined with them.
+    # Toolkits that cannot be read raise: what comes in is combined with them.
     store.toolkits(required=True)
     with contextlib.ExitStack() as held:
         # In one order for everybody, so that two installs never wait for each other.
@@ -123,7 +123,7 @@ def install(
 
 
 def _libraries_in(named: Sequence[tuple[Artifact, Package]]) -> dict[str, str]:
-    """Map the ids of cuDNN packages to the sha256 of their archives, where others share a store."""
+    """Map the ids of cuDNN packages to the sha256 of their archives, if there are shared stores."""
     from cudaswitch.archives.unpacking import sha256_of  # noqa: PLC0415  # adopting needs none
 
     libraries = [one for one in named if one[1].component == "cudnn"]
@@ -179,7 +179,7 @@ def _refuse_foreign(package: Package, artifact: Artifact, platform: str | None) 
 
 
 def _refuse_nameless(package: Package, artifact: Artifact) -> None:
-    """Refuse a cuDNN archive that could be for any CUDA: it would be put together with each."""
+    """Refuse a cuDNN archive that could be for any CUDA: it would be combined with every one."""
     if package.form == "cudnn" and package.cuda is None:
         raise StoreError(
             f"`{artifact.origin}` is cuDNN {package.version}, and only the name its publisher"
@@ -197,7 +197,7 @@ def _hash_of(artifact: Artifact) -> str:
 def _stage(
     store: OwnStore, artifact: Artifact, identity: Package, force: bool, held: contextlib.ExitStack
 ) -> tuple[Package, Path | None]:
-    """Unpack one file for publishing; no folder where the store has it already."""
+    """Unpack one file for publishing; gives no folder if the store has it already."""
     held.enter_context(store.lock(identity.id))
     present = None if force else read_package(store.home.packages / identity.id)
     if present and _hash_of(artifact) == present.sha256:
@@ -224,7 +224,7 @@ def _stage(
 
 
 def unpacked(path: Path, stage: Path, origin: str | None = None) -> Package:
-    """Unpack an archive in an empty folder of the store's staging, as packages lie there.
+    """Unpack an archive in an empty folder of the store's staging, laid out as a package.
 
     All of it is on disk afterwards. A refusal names `origin`, if given.
     """
@@ -246,17 +246,17 @@ def unpacked(path: Path, stage: Path, origin: str | None = None) -> Package:
                 f"`{origin or path}` holds `{name}`, which is cudaswitch's own record of a toolkit",
                 "get the file from its publisher; nothing was installed",
             )
-    # Before it can be renamed, and while nobody waits for the store.
+    # Flush before the rename, and while nobody waits for the store.
     sync_tree(stage)
     return package
 
 
 def adopt(store: OwnStore, path: Path, version: Version, cudnn: Version | None = None) -> Toolkit:
-    """Register a toolkit in its place, and compose it with every cuDNN that fits.
+    """Register a toolkit where it is, and compose it with every cuDNN that fits.
 
     `cudnn` is the one that was copied into it. A toolkit that was adopted already, without that
-    cuDNN or as another version, is renamed, and what was composed from it is composed anew, as it
-    is where it has other files than then.
+    cuDNN or as another version, is renamed. What was composed from it is composed anew, also if
+    only its files have changed.
     """
     _refuse_place(store, path)
     require_writable(store.home)
@@ -279,14 +279,14 @@ def adoption(
 ) -> tuple[Recipe, ...]:
     """Plan what `adopt` would make: the toolkit itself, then it with every cuDNN that fits.
 
-    Raises StoreError where that cannot be.
+    Raises StoreError if that is impossible.
     """
     _refuse_place(store, path)
     platform = current_platform()
     kits = {kit.name: kit for kit in store.toolkits()}
     name = toolkit_name(version, cudnn, platform)
     if name in kits and kits[name].packages and kits[name].source == "system":
-        # The same cuDNN is laid over it from a package: it is the bare one below.
+        # A package already lays the same cuDNN over it: this is the bare toolkit below.
         cudnn, name = None, toolkit_name(version, None, platform)
     kit = Toolkit(name, version, cudnn, str(path), "system", platform)
     known = {package.id: package for package in store.packages()}
@@ -296,7 +296,7 @@ def adoption(
         present = kits.get(recipe.toolkit.name)
         if not present or (present.source, present.path) == ("system", recipe.toolkit.path):
             continue
-        # One that was moved is back where it is now.
+        # An adopted toolkit whose folder is gone was moved: it is now at `path`.
         if present.source != "system" or os.path.isdir(present.ground):
             raise StoreError(
                 f"`{path}` would be toolkit {present.name}, which already exists, at"
@@ -307,17 +307,17 @@ def adoption(
 
 
 def _refuse_place(store: Store, path: Path) -> None:
-    # A link to it would be followed.
+    # The hint does not suggest a link, which would be resolved.
     refuse_unsafe_path(str(path), "move it to a plain folder, or `mount --bind` it onto one")
     if path.is_relative_to(store.home.toolkits.resolve()):
         raise StoreError(f"`{path}` is already in the store", "cudaswitch list")
 
 
 def _make(store: OwnStore, recipe: Recipe, force: bool, undo: contextlib.ExitStack) -> None:
-    """Compose a toolkit, unless it is there already just so."""
+    """Compose a toolkit, unless the store has exactly this one already."""
     kit, final = recipe.toolkit, store.home.toolkits / recipe.toolkit.name
     present = read_toolkit(final)
-    # A base that is there may have other files by now.
+    # The files of the base may have changed since.
     base = kit.base if kit.base and toolkit_is_there(kit.base) else None
     is_same = present == kit and not force
     if is_same and base is None:

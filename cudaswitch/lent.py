@@ -1,9 +1,9 @@
-"""What requests mean that only a shared store answers, kept until one of the stores changes.
+"""Answers to requests that only a shared store satisfies, kept until one of the stores changes.
 
-The ready answers of one's own store are written when it changes. Nobody is told when another
-person's does, so shells compare what it offers (`__cudaswitch_lent`): lent/NAME holds what
-CUDASWITCH_STORES or `requests/.stores` said, the stores, their fingerprints, and the want. Times
-would tell nothing of a store that is replaced by another one.
+The ready answers of the user's own store are written when it changes. Nobody is told when a
+shared one does, so shells compare what it offers (`__cudaswitch_lent`): lent/NAME holds what
+CUDASWITCH_STORES or `requests/.stores` said, the stores, their fingerprints, and the want. File
+times would not show that a store was replaced by another one.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from cudaswitch.store import all_stores, newest, offered
 from cudaswitch.versions import Request
 
 _MOST = 50
-"""Answers that are kept, which are all dropped then: some script may ask for ever new ones."""
+"""Limit of kept answers; when reached, all are dropped: a script may ask for ever new ones."""
 
 
 def state() -> str | None:
-    """Return what tells one state of the shared stores from another; None where one is closed."""
+    """Return a text that differs for each state of the shared stores; None if one is closed."""
     offers = [offered(store) for store in stores()[1:]]
     return None if None in offers else "".join(f":{each}" for each in offers)
 
 
 def keep(request: Request, want: Want, offers: str | None) -> None:
-    """Keep what a request means that the person's own store has no answer to.
+    """Keep the answer to a request that the user's own store has no answer to.
 
-    `want` is without what the request says besides, `offers` the `state` of
-    before it was looked up. Nothing is kept where nothing may be written, or that is not known.
+    `want` is without the request's other options, `offers` is the `state` from before the
+    lookup. Nothing is kept if nothing may be written, or if that state is not known.
     """
     from cudaswitch.durable import write_atomically  # noqa: PLC0415  # as all that is for writing
     from cudaswitch.staging import plain_modes, require_writable  # noqa: PLC0415
@@ -44,13 +44,13 @@ def keep(request: Request, want: Want, offers: str | None) -> None:
     is_named = request.prefix is not None or request.is_range or request.text == "latest"
     if not is_named or not shared or not os.path.exists(own.layout) or is_anothers(own.folder):
         return
-    # In these the lines and folders of the file have their ends.
+    # These characters end folders and lines in the file.
     if offers is None or any(end in folder for folder in folders for end in ":\n"):
         return
     with contextlib.suppress(CudaswitchError, OSError), plain_modes(own.root):
         named = filter(None, (newest(request, store.toolkits()) for store in all_stores()))
         meant = next(named, None)
-        # What is away for a while is meant again when it is back.
+        # A toolkit that is away for now is meant again once it is back.
         if meant is None or meant.path != want.home:
             return
         require_writable(own)
@@ -58,7 +58,7 @@ def keep(request: Request, want: Want, offers: str | None) -> None:
         if len(listed(own.lent)) >= _MOST:
             forget()
         text = f"{_said()}\n{os.pathsep.join(folders)}\n{offers}\n{want}\n"
-        # It can be looked up again.
+        # No flush: it can be looked up again.
         write_atomically(own.lent / str(request), text, lasting=False)
 
 
@@ -69,7 +69,7 @@ def _said() -> str:
 
 
 def forget() -> None:
-    """Drop all of them: the settings, or what one's own store has, are others now."""
+    """Drop all kept answers: the settings or the user's own store have changed."""
     folder = home().at("lent")
     for name in listed(folder):
         with contextlib.suppress(OSError):

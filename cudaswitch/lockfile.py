@@ -1,8 +1,8 @@
 """`cuda.lock`: the exact packages of a project's toolkits, as text that people can compare.
 
-TOML, with one key a line and everything in a fixed order, so that a change shows as what it is.
-No date or credentials are in it, and no path but that of a package which is a file of this machine:
-two people who lock the same write the same.
+TOML, with one key a line and everything in a fixed order, so that a diff shows just what changed.
+It has no date, no credentials, and no path except that of a package that is a file of this machine:
+two people who lock the same packages write the same text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FORMAT = 1
 LIMIT = 1 << 20
 """Bytes of a lock file. A whole toolkit takes about 20 thousand."""
 _DOTS = 50
-"""Dots in a line: reading a key of many parts takes the square of them."""
+"""Most dots in a line: the time to read a key grows with the square of its parts."""
 
 _HEADER = """\
 # The exact packages of this project's CUDA, written by `cudaswitch lock`. Keep it with the project.
@@ -60,7 +60,7 @@ _FORMS = (
 
 @dataclass(frozen=True, order=True)
 class Locked:
-    """One package: what its file's name says of it, and the file; `size` in bytes, if known."""
+    """One package: what its file's name says about it, and the file; `size` in bytes, if known."""
 
     name: str
     version: str
@@ -78,9 +78,9 @@ class Locked:
 
 @dataclass(frozen=True)
 class LockedToolkit:
-    """A request, and the packages that it came to on a platform.
+    """A request, and the packages that it resolved to on a platform.
 
-    `release` is the CUDA release that pieces belong together as, None where a package says it.
+    `release` is the CUDA release that the pieces belong to, None if a package tells it.
     """
 
     cuda: str
@@ -91,7 +91,7 @@ class LockedToolkit:
 
 
 def locked(url: str, sha256: str, size: int | None, source: str) -> Locked:
-    """Return the row of a file; name, version and build are as far as its name tells them."""
+    """Return the row of a file, with name, version and build as far as its name tells them."""
     file = file_name(url)
     for form in _FORMS:
         if match := form.fullmatch(file):
@@ -119,7 +119,7 @@ def _public(package: Locked) -> dict[str, str | int | None]:
 
 
 def _pairs(values: Mapping[str, str | int | None]) -> list[str]:
-    # JSON's strings of printable ASCII are TOML's, and nothing else passes the checks on reading.
+    # JSON strings of printable ASCII are valid TOML; reading refuses everything else.
     return [
         f"{key} = {json.dumps(value)}" for key, value in values.items() if value not in (None, "")
     ]
@@ -206,7 +206,7 @@ def _rows(data: Mapping[str, Any], key: str, path: Path) -> list[Mapping[str, An
 
 
 def _unusable(path: Path, reason: str) -> CudaswitchError:
-    # Under another name it may be any file.
+    # A file of another name may not be a lock file at all.
     other = "name a lock file written by cudaswitch lock"
     hint = "run cudaswitch lock again" if path.name == NAME else other
     return CudaswitchError(f"cannot use `{path}`: {reason}", hint)

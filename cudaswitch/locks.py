@@ -1,7 +1,7 @@
 """Locks that die with the process that holds them, and say who that is.
 
-They save work that would be done twice; nothing is right only because of them. Where a file
-system has no locks, everybody goes on without (`works` is False).
+They only avoid doing work twice; correctness never depends on them. Where a file system has no
+locks, everybody goes on without (`works` is False).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _POLL = 0.05
 
 
 class Lock:
-    """A lock on a file, which is never followed when it is a link.
+    """A lock on a file, which may not be a symbolic link.
 
-    A shared lock keeps out exclusive ones only. Taking raises OSError where the file cannot be
+    A shared lock keeps out exclusive ones only. Taking raises OSError if the file cannot be
     opened.
     """
 
@@ -50,7 +50,7 @@ class Lock:
     def take(self, *, make: bool = True) -> bool:
         """Try once; False while another holds it.
 
-        Without `make` no file is written: one that is not there is nobody's, and True says so.
+        Without `make`, no file is created or written: if there is none, nobody holds it, so True.
         """
         while True:
             try:
@@ -94,7 +94,7 @@ class Lock:
 
     def _open(self, make: bool) -> int:
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-        # Who may write beside it may lock it; others could hold it for ever.
+        # Only users who may write beside it may lock it: others could hold it forever.
         group = self.path.parent.stat().st_mode & stat.S_IWGRP
         mode = 0o660 if group else 0o600
         descriptor = os.open(self.path, flags | os.O_CREAT if make else flags, mode)
@@ -108,7 +108,7 @@ class Lock:
         return descriptor
 
     def _is_there(self, descriptor: int) -> bool:
-        """Tell whether the file still has its name: whoever deletes a store deletes its locks."""
+        """Tell whether the file still has its name: deleting a store deletes its locks."""
         try:
             return os.path.samestat(os.fstat(descriptor), self.path.lstat())
         except FileNotFoundError:
@@ -128,8 +128,8 @@ class Lock:
 def held(path: Path, busy_with: str, patience: float, *, shared: bool = False) -> Iterator[bool]:
     """Hold a lock, alone unless it is `shared`; StoreError naming who holds it after `patience` s.
 
-    Gives False where the file system has no locks, so that others may be at work too. Raises
-    OSError where the file cannot be opened.
+    Yields False if the file system has no locks, so others may be at work too. Raises OSError
+    if the file cannot be opened.
     """
     begun, told = time.monotonic(), False
     with Lock(path, shared=shared) as lock:
@@ -149,10 +149,10 @@ def held(path: Path, busy_with: str, patience: float, *, shared: bool = False) -
 
 @contextlib.contextmanager
 def passing(folder: Path, name: str, patience: float) -> Iterator[None]:
-    """Be the only one to change what has that name in somebody's folder, which is made for it.
+    """Hold the lock for a name in somebody's folder, which is created if need be.
 
-    No lock stays there: it goes when it is released, and that of a killed run is like what else
-    that left (see `durable.abandoned`). StoreError as `held`, and OSError.
+    No lock file stays there: it is deleted on release, and a killed run's is swept like its other
+    leftovers (see `durable.abandoned`). Raises StoreError as `held` does, and OSError.
     """
     path = folder / f".{name}.lock.tmp"
     refuse_sudo(str(folder))

@@ -1,4 +1,4 @@
-"""A marked block in a file of somebody's: put in, found, taken out; half a one is nobody's to edit.
+"""A marked block in somebody's file: inserted, found, removed; half a block is never edited.
 
 Everything else stays byte for byte.
 """
@@ -14,7 +14,7 @@ OURS, CONDAS = b"cudaswitch", b"conda initialize"
 """Whose a block is, as its markers say."""
 _UNENDED, _NEW = b" the line above had no end", b" a file of its own"
 _CONTINUED = rb"(?<!\\)(?:\\\\)*\\\r?\n\Z"
-"""The end of a text whose last line goes on in what comes behind it."""
+"""The end of a text whose last line continues on the next one."""
 
 
 def _opening(owner: bytes) -> bytes:
@@ -51,13 +51,13 @@ def is_all_ours(text: bytes) -> bool:
 
 
 def is_half(text: bytes) -> bool:
-    """Tell whether a marker of ours is without its fellow: what is ours ends nobody knows where."""
+    """Tell whether one of our two markers is missing: then the block's extent is unknown."""
     rest = _block().sub(b"", text)
     return _OPEN in rest or _CLOSE in rest
 
 
 def refuse_half(text: bytes, path: object) -> None:
-    """Raise StoreError, which names `path`, where a marker of ours is without its fellow."""
+    """Raise StoreError, which names `path`, if one of our two markers is missing."""
     if is_half(text):
         raise StoreError(
             f"`{path}` has only one of cudaswitch's two markers",
@@ -66,13 +66,13 @@ def refuse_half(text: bytes, path: object) -> None:
 
 
 def put_in(text: bytes, line: bytes, *, is_new: bool = False) -> bytes:
-    """Put a line in at the end, or where our block was; `is_new` is a file that was not there."""
+    """Insert a line at the end, or in place of our block; `is_new` means there was no file."""
     first = _block().search(text)
-    # A block keeps its line ends: they tell what was put before it.
+    # A block keeps its line ends: they show which one was inserted before it.
     ended = first or re.search(rb"(?P<end>\r?\n)", text)
     end = ended["end"] if ended else b"\n"
     if end == b"\r\n":
-        # To most shells the carriage return belongs to the last word, unless that is a comment.
+        # Most shells take the carriage return as part of the last word, unless in a comment.
         line += b" #"
     block = end.join([line, _CLOSE, b""])
     if first:
@@ -86,7 +86,7 @@ def put_in(text: bytes, line: bytes, *, is_new: bool = False) -> bytes:
 
 
 def taken_out(text: bytes) -> bytes:
-    """Take our blocks out, and the line break that came with one."""
+    """Remove our blocks, and the line break that was inserted with one."""
     match = _block().search(text)
     if match and match["note"] == _UNENDED and match.end() == len(text):
         return text[: match.start()].removesuffix(match["end"])
@@ -94,7 +94,7 @@ def taken_out(text: bytes) -> bytes:
 
 
 def blanked(text: bytes, *owners: bytes) -> bytes:
-    """Leave the lines of blocks empty: they count, and are not to be looked at."""
+    """Empty the lines of blocks: line numbers stay, and nobody examines the content."""
     for owner in owners or (OURS,):
         text = _block(owner).sub(lambda match: b"\n" * match[0].count(b"\n"), text)
     return text

@@ -1,7 +1,7 @@
-"""What `verifying` found, put right: a damaged file is replaced by one rename, no other touched.
+"""Repair what `verifying` found: a damaged file is replaced by one rename, others are not touched.
 
-Nothing is taken away as a whole before its replacement is there, so a repair that is killed has
-mended what it came to, and the next one goes on. Files that do not belong are set aside.
+Nothing is removed as a whole before its replacement is there, so a killed repair has mended what
+it got to, and the next one goes on. Files that do not belong are set aside.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def let_in(store: OwnStore, owner: str) -> list[Path]:
 
 
 def _opened(folder: Path, store: int) -> Iterator[Path]:
-    """Give folders that we may not change, or others may, the mode of the store's own."""
+    """Give the store's mode to folders that we may not change or that are not open as it is."""
     if os.path.islink(folder) or not os.path.isdir(folder):
         return
     is_shut = not os.access(folder, os.R_OK | os.W_OK | os.X_OK)
@@ -82,14 +82,14 @@ def _opened(folder: Path, store: int) -> Iterator[Path]:
 
 
 def put_away(store: OwnStore, owners: Sequence[str]) -> None:
-    """Set aside what lies among packages or toolkits and is none."""
+    """Set aside what is among packages or toolkits, but is neither."""
     with store.held():
         for owner in owners:
             store.staging.set_aside(store.home.root / owner)
 
 
 def mend_package(store: OwnStore, known: Package, obtain: Obtain) -> None:
-    """Replace what is damaged of a package by what its archive holds."""
+    """Replace the damaged parts of a package with those of its archive."""
     artifact = obtain(known)
     with ExitStack() as held:
         held.enter_context(store.lock(known.id))
@@ -116,7 +116,7 @@ def mend_package(store: OwnStore, known: Package, obtain: Obtain) -> None:
 
 def mend_toolkits(store: OwnStore, recipes: Mapping[str, Recipe]) -> None:
     """Compose toolkits anew beside those that are there, and replace what differs."""
-    # In one change: what is offered cannot be told before all records are whole.
+    # In one change: answers cannot be published before all records are intact.
     with store.changing() as undo:
         for name, recipe in recipes.items():
             final = store.home.toolkits / name
@@ -156,7 +156,7 @@ def _toolkit(folder: Path) -> Toolkit:
     with suppress(StoreError):
         contents = read_contents(folder)
     if contents is None:
-        # Of one that was adopted the store has its record alone.
+        # Of an adopted toolkit, the store has only the record.
         again = "adopt" if names_in(folder) == [MANIFEST] else "install"
         raise StoreError(
             f"there is no longer any record of what toolkit {folder.name} is made of",
@@ -187,7 +187,7 @@ def _adopted(store: OwnStore) -> Iterator[Toolkit]:
 def recipe_of(store: OwnStore, name: str) -> Recipe:
     """Return how a toolkit of the store is composed.
 
-    Raises StoreError where a package of it is not there, or nothing tells of which it is made.
+    Raises StoreError if a package of it is missing, or nothing tells what it is made of.
     """
     kit = _toolkit(store.home.toolkits / name)
     packages = []
@@ -197,7 +197,7 @@ def recipe_of(store: OwnStore, name: str) -> Recipe:
             raise StoreError(f"toolkit {kit.name} is missing its package {at}")
         packages.append(package)
     if kit.base is None and all(package.component == "cudnn" for package in packages):
-        # The list alone does not tell it; the adopted toolkit may have a cuDNN of its own.
+        # A list does not tell the base; an adopted toolkit may have a cuDNN of its own.
         others = shared({package.id: package.sha256 for package in packages}).grounds
         same = kit.version, kit.platform
         below = (
@@ -229,13 +229,13 @@ def _put_right(store: OwnStore, kind: str, fresh: Path, at: Path) -> None:
 
     Nothing is done through a link, which may lead to an adopted toolkit.
     """
-    # Of a folder the mode alone is wrong, which `let_in` could not change.
+    # Of a folder, only the mode is wrong, and `let_in` could not change it.
     if os.path.isdir(fresh) and not os.path.islink(fresh):
         return
     inside = at.relative_to(store.home.root).parts
     folders = [store.home.root.joinpath(*inside[:count]) for count in range(3, len(inside))]
     if kind == "extra":
-        # Behind a link that was put back there is none: it went with the folder that stood there.
+        # Below a restored link, the file is gone already: it was set aside with the folder there.
         if not any(map(os.path.islink, folders)):
             store.staging.set_aside(at)
         return

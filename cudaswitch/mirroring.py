@@ -1,4 +1,4 @@
-"""Packages laid out as files that any web server serves, in the ways that their makers do.
+"""Packages laid out as files for any web server, in the way that their makers do it.
 
     conda/SUBDIR/...                  a channel, indexed by rattler: --channel URL/conda
     nvidia/PRODUCT/redist/...         NVIDIA's index: --from nvidia --mirror URL/nvidia
@@ -6,7 +6,7 @@
     simple/PROJECT/...                a simple index (PEP 503): --from pypi --mirror URL/simple
     files/...                         anything else: its URL
 
-A tree can be added to: what lies there stays, and is listed again.
+A tree can be added to: what is there stays, and is listed again.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def put(path: Path, folder: Path, name: str, sha256: str) -> Path:
 
 
 def require_indexer() -> None:
-    """Raise SourceError where the library is missing that indexes conda channels."""
+    """Raise SourceError if the library that indexes conda channels is missing."""
     try:
         import rattler.index  # noqa: F401, PLC0415  # an extra, and large
     except ImportError:
@@ -87,7 +87,7 @@ def lay_out(folder: Path, items: list[Item]) -> list[str]:
     """
     touched: dict[str, None] = {}
     try:
-        # Indexes are read, and written with what was added.
+        # Locked, as indexes are read, and written again with what was added.
         with passing(folder, "mirror", settings.value("wait")):
             for item in items:
                 touched |= dict.fromkeys(_PLACES[item.row.source](folder, item))
@@ -118,7 +118,7 @@ def _index_channel(channel: Path) -> None:
         asyncio.run(index_fs(channel, write_zst=True, write_shards=False))
     except OSError:
         raise
-    except Exception as error:  # its errors have no base of their own
+    except Exception as error:  # its errors have no common base class
         why = " ".join(str(error).split())[:300]
         raise SourceError(f"cannot index `{channel}`: {why}") from None
     with contextlib.suppress(OSError):
@@ -149,7 +149,7 @@ def _nvidia(folder: Path, item: Item) -> list[str]:
 
 
 def _with_entry(index: Path, item: Item, path: str) -> str:
-    """Return the text of an index with a file in it, and with all that it lists already."""
+    """Return the text of an index with a file added to what it lists already."""
     row = item.row
     entry = {"relative_path": path, "sha256": row.sha256, "size": str(item.path.stat().st_size)}
     try:
@@ -211,7 +211,7 @@ def _file(folder: Path, item: Item) -> list[str]:
 
 
 def _replace(item: Item, final: Path) -> None:
-    """Put a file in its one place; another one there is replaced, since the index names it."""
+    """Put a file where the index names it; another file there is replaced."""
     if os.path.isfile(final) and file_sha256(final) != item.row.sha256:
         copy_atomically(item.path, final)
     else:
@@ -225,4 +225,4 @@ _PLACES: dict[str, Callable[[Path, Item], list[str]]] = {
     "runfile": _runfile,
     "file": _file,
 }
-"""Source → what lays its files out, and names the part of the tree."""
+"""Source → what lays out its files, and returns the parts of the tree that they are in."""

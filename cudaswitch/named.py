@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from cudaswitch.environments import Environment
 
 _LIST_LIMIT = 1 << 20
-"""Bytes of conda's list of environments that are read; some are of years."""
+"""Bytes of conda's list of environments that are read; some have grown for years."""
 
 
 def environment_named(name: str, variables: Mapping[str, str]) -> Environment:
     """Find an environment by conda's name for it, or virtualenvwrapper's.
 
-    Raises EnvironmentNotFoundError where none has it, or several that go by their paths, and
-    SourceError where a file of conda's is broken: it may say where environments are.
+    Raises EnvironmentNotFoundError if none has that name, or only several known by their paths,
+    and SourceError if a file of conda's is broken, which may say where environments are.
     """
     from cudaswitch.sources.condarc import folders_of_environments  # noqa: PLC0415  # slow to load
 
@@ -36,7 +36,7 @@ def environment_named(name: str, variables: Mapping[str, str]) -> Environment:
     folders = _folders(roots, variables, configured)
     known = _environments([*roots, *_in(folders)], variables)
     folders += [f"{prefix}/envs" for prefix in known if _is_root(prefix)]
-    if name in ("base", "root"):  # what is called so by its path alone conda means by no name
+    if name in ("base", "root"):  # conda means none that is called so only by its path
         has_name = [prefix for prefix in known if os.path.dirname(prefix) in folders]
         fitting = [*filter(_is_root, known), *(at for at in has_name if at.endswith(f"/{name}"))]
     else:
@@ -64,15 +64,15 @@ def _meant(name: str, names: set[str]) -> str:
 def known_environments(variables: Mapping[str, str]) -> list[str]:
     """List the environments that conda and virtualenvwrapper know.
 
-    Those that have names of their own come before those that go by their paths. What conda's own
-    files name beside that is not asked for: it has noted all that it has made.
+    Those with names come before those known by their paths. The folders that conda's own
+    configuration names are not searched: conda has noted all environments that it has made.
     """
     roots = _roots(variables)
     return _environments([*roots, *_in(_folders(roots, variables))], variables)
 
 
 def _environments(found: list[str], variables: Mapping[str, str]) -> list[str]:
-    """List what there is of what may be environments, and of those that conda has noted."""
+    """List what exists of the candidates `found` and of the environments that conda has noted."""
     for folder in _of_conda(variables):
         try:
             text = read_regular(f"{folder}/environments.txt", _LIST_LIMIT, head=True)
@@ -82,7 +82,7 @@ def _environments(found: list[str], variables: Mapping[str, str]) -> list[str]:
         bases = dict.fromkeys(filter(None, map(_root_of, noted)))
         bases |= dict.fromkeys(filter(_is_root, noted))
         found += [*noted, *bases, *_in(f"{base}/envs" for base in bases)]
-    # Others' folders, which may not be looked at, are named there too.
+    # conda's list also names other users' folders, which we may not be allowed to see.
     return [prefix for prefix in dict.fromkeys(found) if kind_of(prefix)]
 
 
@@ -95,11 +95,11 @@ def _roots(variables: Mapping[str, str]) -> list[str]:
     roots = []
     if variables.get("CONDA_EXE"):
         roots.append(os.path.dirname(os.path.dirname(_plain(variables["CONDA_EXE"]))))
-    else:  # nothing of conda's has run in this shell, but it may be there
+    else:  # nothing of conda's has run in this shell, but it may be installed
         above = (os.path.dirname(_plain(at)) for at in variables.get("PATH", "").split(os.pathsep))
         roots += [at for at in above if at and os.path.isfile(f"{at}/condabin/conda")]
     if mambas := _root_of_mamba(variables):
-        # One that nobody has named may be a leftover beside the conda of this shell.
+        # A root that no variable names may be a leftover beside the conda of this shell.
         roots.insert(0 if variables.get("MAMBA_ROOT_PREFIX") else len(roots), mambas)
     return roots
 
@@ -120,7 +120,7 @@ def _folders(
 ) -> list[str]:
     """Return the folders of environments that have names, in conda's order.
 
-    `configured` are those of its files. Source: conda's `context.envs_dirs`.
+    `configured` are those of its configuration files. Source: conda's `context.envs_dirs`.
     """
     said = [variables.get(name, "") for name in ("CONDA_ENVS_DIRS", "CONDA_ENVS_PATH")]
     told = [with_variables(at, variables) for each in said for at in each.split(os.pathsep) if at]
@@ -134,7 +134,7 @@ def _folders(
 
 
 def _is_anothers(root: str) -> bool:
-    """Tell, as conda does, by the history of a base, which micromamba's has not."""
+    """Tell whether we may not write a base, by its history, as conda does; micromamba has none."""
     history = f"{root}/conda-meta/history"
     return os.path.isdir(os.path.dirname(history)) and not os.access(history, os.W_OK)
 
@@ -145,7 +145,7 @@ def _plain(path: str) -> str:
 
 
 def _of_conda(variables: Mapping[str, str]) -> list[str]:
-    """Return the folder that conda has in the person's home folder, none where none is known."""
+    """Return the folder that conda has in the user's home folder, if that is known."""
     home = home_folder(variables)
     return [os.path.join(home, ".conda")] if home else []
 
@@ -157,7 +157,7 @@ def _is_root(prefix: str) -> bool:
 
 
 def _root_of(prefix: str) -> str:
-    """Return the base that an environment has its name from, "" where it goes by its path."""
+    """Return the base in which an environment has its name, "" if it is known by its path."""
     root = os.path.dirname(os.path.dirname(prefix))
     named = os.path.dirname(prefix) == f"{root}/envs" and os.path.isdir(f"{root}/conda-meta")
     return root if named else ""

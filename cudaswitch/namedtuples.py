@@ -1,7 +1,7 @@
-"""`typing.NamedTuple`, for what is to start at once: `typing` takes as long to load as Python.
+"""`typing.NamedTuple` for fast starts: `typing` takes as long to load as Python itself.
 
-To type checkers it is that very class. Only fields, methods and properties are written in the
-body, and none is generic. xonsh runs this too: see `shells.carrying`.
+Type checkers see the real class. Subclasses contain only fields, methods and properties, and are
+not generic. xonsh runs this too: see `shells.carrying`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NamedTuple as NamedTuple  # noqa: PLC0414  # for others to import
 else:
-    # What `operator`, which has more to load, takes it from.
+    # `operator` takes it from here too, but has more to load.
     from _operator import itemgetter
 
     class _Making(type):
         def __new__(cls, name, bases, body):
             fields = tuple(body.get("__annotations__", ()))
             if bases != (tuple,) and not fields:
-                # From Python 3.14 on they are texts only where the module asks for it.
+                # Since Python 3.14, annotations are strings only if the module asks for it.
                 raise TypeError(f"{name} has no fields: `from __future__ import annotations`?")
             defaults = {field: body[field] for field in fields if field in body}
             made = {"_fields": fields, "_field_defaults": defaults, "__match_args__": fields}

@@ -23,16 +23,16 @@ _told: set[str] = set()
 
 
 def refuse_everybodys(folder: str) -> None:
-    """Raise StoreError where everybody could replace what lies in `folder`."""
+    """Raise StoreError if everybody could replace what is in `folder`."""
     for place in _spellings(folder):
         if _is_everybodys(place):
             raise StoreError(f"the store `{place}` is writable by everyone", _closing(place))
 
 
 def tell_of_everybodys(folder: str) -> None:
-    """Say so, once, where everybody could replace a folder above `folder`, and so this.
+    """Warn once if everybody could replace a folder above `folder`, and thus `folder`.
 
-    Volumes of rented machines are often such, where nobody else is: it is not refused.
+    This is not refused: volumes of rented machines are often so, and nobody else is there.
     """
     if folder in _told:
         return
@@ -68,26 +68,26 @@ def _is_everybodys(place: str) -> bool:
         mode = os.stat(place).st_mode
     except OSError:
         return False
-    # In a sticky folder, such as /tmp or a fresh tmpfs, each may replace their own alone.
+    # In a sticky folder, such as /tmp or a fresh tmpfs, users can replace only their own files.
     return stat.S_ISDIR(mode) and bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
 
 
 def is_open_as(store: int, mode: int) -> bool:
-    """Tell whether who may read a store may read a file or folder of it, and no others write it.
+    """Tell whether all readers of a store may read a file or folder in it, and only writers write.
 
-    Both are modes, the first that of the store's own folder.
+    Both arguments are modes, the first that of the store's own folder.
     """
     needed = stat.S_IRUSR | store & (0o055 if stat.S_ISDIR(mode) else 0o044)
     return mode & needed == needed and not mode & 0o022 & ~(store & stat.S_IWGRP)
 
 
 def is_anothers(path: str | os.PathLike[str]) -> bool:
-    """Tell whether something is there, where a link leads, and another user's."""
+    """Tell whether a path, links followed, exists and is another user's."""
     return os.path.exists(path) and os.stat(path).st_uid != os.geteuid()
 
 
 def refuse_sudo(folder: str) -> None:
-    """Raise PermissionError where `sudo` would leave root's files in the folders of its caller."""
+    """Raise SudoError if `sudo` would leave root's files in a folder of its caller."""
     caller = sudo_caller()
     if not caller:
         return

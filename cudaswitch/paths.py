@@ -21,11 +21,11 @@ MANIFEST = "cudaswitch.json"
 CONTENTS = "cudaswitch-files.json"
 """The list of a toolkit's files (see `contents`), beside its record."""
 FINGERPRINT = ".fingerprint"
-"""A digest of what is offered, beside the ready answers: where it changes, shells ask again."""
+"""A digest of what is offered, beside the ready answers: when it changes, shells ask again."""
 
 
 class _Place:
-    """A file or folder of a store, as a path: who only reads joins texts (`Home.at`)."""
+    """A file or folder of a store, as a Path; code that only reads joins strings (`Home.at`)."""
 
     def __init__(self, *names: str) -> None:
         self._names = names
@@ -70,9 +70,9 @@ def home() -> Home:
 
 
 def stores() -> list[Home]:
-    """Return all stores in order: the person's own, then the shared ones (setting `stores`).
+    """Return all stores in order: the user's own, then the shared ones (setting `stores`).
 
-    Each comes once, also where links lead to it.
+    Each comes once, even if several links lead to it.
     """
     found: dict[str, Home] = {}
     for each in (home(), *(Home(expanded(path)) for path in settings.value("stores"))):
@@ -88,7 +88,7 @@ def cache() -> Path:
 
 
 def real_path(path: str) -> str:
-    """Return a path without links; as it is where this process's locale has no bytes for it."""
+    """Return a path with links resolved; unchanged if this process's locale cannot encode it."""
     try:
         return os.path.realpath(path)
     except UnicodeEncodeError:
@@ -96,7 +96,7 @@ def real_path(path: str) -> str:
 
 
 def program() -> str:
-    """Return the command's absolute path, good where PATH is another one."""
+    """Return the command's absolute path, which is valid whatever PATH is."""
     from pathlib import Path  # noqa: PLC0415  # slow to load, and few ask
 
     called = Path(sys.argv[0]).absolute()
@@ -108,9 +108,9 @@ def program() -> str:
 
 
 def listed(folder: str | PathLike[str]) -> list[str]:
-    """List what is in one of our folders, by name; nothing is in one that is not there.
+    """List what is in one of our folders, by name; a missing folder is empty.
 
-    Raises StoreError where it cannot be read.
+    Raises StoreError if it cannot be read.
     """
     try:
         return sorted(os.listdir(folder))

@@ -14,7 +14,7 @@ from cudaswitch.elf import Read
 from cudaswitch.errors import CudaswitchError
 
 _MOST_SECTIONS = 96
-"""More than Windows loads."""
+"""Windows loads no file with more."""
 _MOST_IMPORTS = 4096
 _LONGEST = 1024
 """Bytes of a library's name."""
@@ -26,7 +26,7 @@ _IS_LIBRARY = 0x2000
 
 
 class PeError(CudaswitchError):
-    """A file is no program or library of Windows, or is damaged; `reason` says how."""
+    """A file is not a program or library for Windows, or is damaged; `reason` says how."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"`{name}` cannot be loaded: {reason}")
@@ -108,7 +108,7 @@ def _needed(read: Read, sections: list[_Section], table: int) -> Iterator[str]:
 
 
 def _offset(sections: list[_Section], address: int) -> int:
-    """Tell where in the file the byte is that is loaded to an address."""
+    """Return the offset in the file of the byte that is loaded to an address."""
     for section in sections:
         if 0 <= address - section.address < section.size:
             return section.offset + address - section.address

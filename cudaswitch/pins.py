@@ -73,9 +73,9 @@ def pin_file(path: Path, request: Request) -> Toolkit | None:
 
 
 def _written(path: Path) -> Path:
-    """Return the file that a version file's text is written into: where a link of one's own leads.
+    """Return the file to write a version file's text into: where a link of the user's own leads.
 
-    Raises RequestError where that is no place for a version.
+    Raises RequestError if that is no place for a version.
     """
     if not os.path.islink(path):
         if os.path.exists(path) and not os.path.isfile(path):
@@ -94,9 +94,9 @@ def _written(path: Path) -> Path:
 def wanted_by(environment: Environment) -> Want | None:
     """Return what an environment asks for, now that its packages have changed.
 
-    An environment of one's own that is pinned to `auto` gets its hooks written anew. Where nothing
-    fits, they stay as they are and are not looked at again before the next change; where they are
-    another user's or may not be written, each visit asks until their owner has come.
+    The user's own environment that is pinned to `auto` gets its hooks written anew. If nothing
+    fits, they stay as they are and are not looked at again before the next change. If they are
+    another user's or may not be written, each entry asks until their owner has updated them.
     """
     if not os.path.exists(environment.pin_file):
         found = automatic.recall(environment)
@@ -117,10 +117,10 @@ def wanted_by(environment: Environment) -> Want | None:
 
 
 def unpin_environment(environment: Environment) -> bool:
-    """Take an environment's pin away; False when it had none.
+    """Remove an environment's pin; False if it had none.
 
-    Where hooks stay for shells that are in it now, so does the record: `gc` finds them by it,
-    and sees since when nobody new comes to need them.
+    If hooks stay for shells that are in it now, so does the record: `gc` finds the hooks by it,
+    and the time since when no new shell has needed them.
     """
     record = _record_of(environment.pin_file)
     with own_store().pinning():
@@ -130,18 +130,18 @@ def unpin_environment(environment: Environment) -> bool:
         if remove_pin(environment, note):
             return True
         if os.path.exists(record):
-            # A killed run came no further.
+            # A killed run got no further.
             write_all(note)
     return False
 
 
 def unpin_file(path: Path) -> bool:
-    """Take a directory's or the user's pin away; False when there was none."""
+    """Remove a directory's or the user's pin; False if there was none."""
     try:
         with own_store().pinning():
             was_there = os.path.isfile(path) or os.path.islink(path)
             anothers = is_anothers(path)
-            # The note last: it is what holds the toolkit while the pin is there.
+            # The note goes last: it holds the toolkit while the pin is there.
             texts: dict[Path, str | None] = {path: None} if was_there else {}
             write_all({**texts, _record_of(path): None})
     except OSError as error:
@@ -162,15 +162,15 @@ def directory_pin(folder: Path) -> Path:
 def refresh() -> None:
     """Bring hooks and kept answers up to date after a change of what is installed.
 
-    A pin is a request: `10.1` means the newest 10.1 installed, with the newest cuDNN. A
-    hook that has no answer any more stays as it is; so does one that cannot be rewritten, with a
-    message. After an update hooks get the texts of this cudaswitch.
+    A pin is a request: `10.1` means the newest 10.1 installed, with the newest cuDNN. A hook
+    that has no answer any more stays as it is; so does one that cannot be rewritten, with a
+    message. After an update of cudaswitch, hooks get its new texts.
     """
     automatic.forget()
     lent.forget()
     if any(record.hooked is not None for record in written_pins()):
         with own_store().pinning():
-            # Who held it may have changed them.
+            # The previous holder may have changed them.
             _refresh(written_pins())
 
 
@@ -185,19 +185,19 @@ def _refresh(noted: list[WrittenPin]) -> None:
             seen = time.time_ns()
             want = answer(request, environment).want
             note = _note(record.path, want.home)
-            # An alias may have come to stand for `auto`, and not do so any more.
+            # An alias may have come to mean `auto`, or have ceased to.
             same_way = is_automatic(environment) == (dealias(request).text == "auto")
             if record.hooked != want.home or environment.want_kept() != want or not same_way:
                 _refuse_others(environment)
                 write_pin(environment, request, want, seen, note)
             elif environment.is_own() and not is_current(environment):
-                # They are an older cudaswitch's, and do: where they cannot be written they stay.
+                # Hooks of an older cudaswitch still work: if they cannot be rewritten, they stay.
                 with contextlib.suppress(StoreError):
                     write_pin(environment, request, want, seen, note)
         except StoreError as error:
             say(error.message)
         except CudaswitchError:
-            pass  # nothing answers it any more, or it has become a colleague's
+            pass  # nothing answers it any more, or it is another user's now
 
 
 def _refuse_others(environment: Environment) -> None:
@@ -215,5 +215,5 @@ def _record_of(path: str | Path) -> Path:
 
 
 def _note(path: str | Path, hooked: str | None, **more: str) -> dict[Path, str]:
-    """Return the note of a pin. It is written first: a pin that nobody knows of holds nothing."""
+    """Return the note of a pin. It is written first: a pin without a note holds no toolkit."""
     return {_record_of(path): json.dumps({"path": str(path), "hooked": hooked, **more}) + "\n"}

@@ -1,6 +1,6 @@
-"""TOML as most settings are written, read without the library: that loads longer than Python.
+"""TOML as most settings are written, read without the library, which loads longer than Python.
 
-Whatever is not quite plain is left to the library, mistakes too: there is no second judge of what
+Whatever is not quite plain, mistakes included, is left to the library: only it decides what valid
 TOML is.
 """
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class NotPlainError(Exception):
-    """The text may be TOML, and is not plain."""
+    """The text may be TOML, but it is not plain."""
 
 
 def loads(text: str) -> dict[str, Any]:
     """Read a text as `tomllib.loads` does, or raise NotPlainError.
 
-    Plain are comments, tables of one name, and names with a truth value, a whole number, a text
-    without escapes, or such texts in brackets; each on one line.
+    Plain TOML consists of comments, tables with a single name, and names with a boolean, an
+    integer, a string without escapes, or a list of such strings; each on one line.
     """
     whole: dict[str, Any] = {}
     table = whole
@@ -39,7 +39,7 @@ def loads(text: str) -> dict[str, Any]:
 
 def _add(table: dict[str, Any], name: str, value: Any) -> None:
     bare = name.replace("-", "").replace("_", "")
-    # One that consists of these alone is rare enough.
+    # Names of nothing but these two are rare, and left to the library.
     if name in table or not (bare.isascii() and bare.isalnum()):
         raise NotPlainError
     table[name] = value

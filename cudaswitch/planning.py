@@ -1,4 +1,4 @@
-"""Which toolkits come of which packages, and where that would take another's place. Pure."""
+"""Which toolkits packages make, and where one would take another's place. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cudaswitch.versions import Version, parse_request
 _LIBRARY = "libcudnn"
 """conda-forge's package of cuDNN's libraries; `libcudnn-dev` has the rest."""
 _CORE = ("nvcc", "cudart", "crt", "nvvm")
-"""Components that compile only with those of their own release, whose number they have."""
+"""Components that compile only with those of the same release; their versions show which."""
 
 
 class Recipe(NamedTuple):
@@ -78,7 +78,7 @@ class Holdings(NamedTuple):
         return list(made.values())
 
     def _over_shared(self, libraries: set[str]) -> Iterator[Recipe]:
-        """Plan toolkits of shared stores with cuDNN of one's own, which these have not so."""
+        """Plan toolkits of shared stores with the user's cuDNN, unless those stores have them."""
         own = {_bare_name(kit) for kit in self.toolkits.values() if kit.base is None}
         there = self.shared.made
         for kit in self.shared.grounds.values():
@@ -96,7 +96,7 @@ class Holdings(NamedTuple):
         parts = () if base else self._parts(kit)
         for cudnn in self._libraries(kit.version, kit.platform):
             recipe = self._recipe(kit.version, kit.platform, kit.source, parts, cudnn, base)
-            # The one that was copied into an adopted toolkit is there already.
+            # A cuDNN that was copied into an adopted toolkit is there already.
             if base is None or recipe.toolkit.name != kit.name:
                 yield recipe
 
@@ -131,9 +131,9 @@ class Holdings(NamedTuple):
         return Recipe(kit, packages)
 
     def _joined(self, version: Version, group: Sequence[Package]) -> Sequence[Package]:
-        """Join pieces with those that the toolkit has; refuse to be another whole one."""
+        """Join pieces with those that the toolkit has; refuse a second whole toolkit."""
         name = toolkit_name(version, None, platform_of(group))
-        # What is laid over another toolkit gives way.
+        # A toolkit that is laid over another one gives way.
         mine = (kit for kit in self.toolkits.values() if kit.base is None)
         kits = [kit for kit in mine if _bare_name(kit) == name]
         if not kits:
@@ -187,8 +187,8 @@ class Holdings(NamedTuple):
     def _libraries(self, version: Version, platform: str) -> list[tuple[Package, ...]]:
         """Choose the cuDNN packages to go with a toolkit, one for each name that it can have.
 
-        The same cuDNN comes as several packages (conda's, NVIDIA's, PyPI's), of which one is
-        chosen, with what else conda-forge has of it.
+        The same cuDNN comes as several packages (conda's, NVIDIA's, PyPI's); one of them is
+        chosen, with its remaining parts if it is conda-forge's.
         """
         chosen: dict[str, Package] = {}
         fitting = [
@@ -211,13 +211,13 @@ class Holdings(NamedTuple):
         return [(cudnn, *self._rest_of(cudnn)) for cudnn in chosen.values()]
 
     def _rest_of(self, cudnn: Package) -> list[Package]:
-        """Return the headers and links to a library that came without them."""
+        """Return the packages of headers and links for a library that came without them."""
         if cudnn.name != _LIBRARY:
             return []
         rest = [package for package in self.packages.values() if _is_rest(package)]
         same = (cudnn.version, cudnn.cuda, cudnn.platform)
         fitting = [one for one in rest if (one.version, one.cuda, one.platform) == same]
-        # Of several builds the newest name, as everywhere; they differ in nothing that is used.
+        # The last id of several builds wins, as everywhere; what is used of them is the same.
         return list({one.name: one for one in sorted(fitting, key=lambda one: one.id)}.values())
 
     def _rank(self, name: str, cudnn: Package) -> tuple[bool, bool, bool]:

@@ -1,4 +1,4 @@
-"""The platforms that there are packages for, which one this is, and its folders for people."""
+"""The platforms that there are packages for, which one this is, and its user folders."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def current_platform() -> str:
 
 
 def user_folder(kind: str) -> str:
-    """Return our folder of a person's `cache`, `config` or `data`; it may begin with `~`."""
+    """Return our folder for the user's `cache`, `config` or `data`; it may begin with `~`."""
     if sys.platform == "linux":
         # Every command needs one; the library that knows all platforms takes longer to load
         # than most commands to run.
@@ -45,7 +45,7 @@ def user_folder(kind: str) -> str:
 
 
 def xdg(kind: str, variables: Mapping[str, str]) -> str:
-    """Return the folder of a person's `cache`, `config` or `data`, "" where no home is known."""
+    """Return the folder for the user's `cache`, `config` or `data`, "" if no home is known."""
     found = at_home(_xdg(kind, variables), variables)
     return "" if found.startswith("~") else found
 
@@ -53,15 +53,15 @@ def xdg(kind: str, variables: Mapping[str, str]) -> str:
 def _xdg(kind: str, variables: Mapping[str, str]) -> str:
     variable, usual = _XDG[kind]
     folder = variables.get(variable, "")
-    # The XDG specification has no relative paths.
+    # The XDG specification does not allow relative paths.
     return folder if folder.startswith("/") else usual
 
 
 def home_folder(variables: Mapping[str, str] = os.environ) -> str | None:
-    """Return the person's home folder: HOME, else that of the account; None without either."""
+    """Return the user's home folder: HOME, else that of the account; None without either."""
     folder = variables.get("HOME", "")
     if not os.path.isabs(folder):
-        # What is empty would be `/`, what is relative a folder of any directory.
+        # An empty HOME would be `/`, a relative one another folder in each directory.
         import pwd  # noqa: PLC0415  # few need it
 
         try:
@@ -72,9 +72,9 @@ def home_folder(variables: Mapping[str, str] = os.environ) -> str | None:
 
 
 def at_home(path: str, variables: Mapping[str, str] = os.environ) -> str:
-    """Return a path with the folder for a `~` or `~user` that it begins with.
+    """Return a path with its leading `~` or `~user`, if any, replaced by the home folder.
 
-    As it is where that folder is not known: then nothing is there.
+    Unchanged if that folder is not known: then nothing is there.
     """
     if path != "~" and not path.startswith("~/"):
         return os.path.expanduser(path)
@@ -83,7 +83,7 @@ def at_home(path: str, variables: Mapping[str, str] = os.environ) -> str:
 
 
 def with_variables(text: str, variables: Mapping[str, str]) -> str:
-    """Put in the variables that a text names, as os.path.expandvars does, and conda."""
+    """Expand the variables in a text, as os.path.expandvars and conda do."""
     if "$" not in text:
         return text
     import re  # noqa: PLC0415  # slow to load, and seldom needed
@@ -93,10 +93,10 @@ def with_variables(text: str, variables: Mapping[str, str]) -> str:
 
 
 def expanded(path: str) -> str:
-    """Return the absolute path of what may begin so; StoreError where that is not known."""
+    """Return the absolute path for one that may begin with `~`; StoreError if that is unknown."""
     found = at_home(path)
     if found.startswith("~"):
-        # Otherwise a folder of that name would be made here.
+        # Otherwise a folder called `~` would be created here.
         variables = "CUDASWITCH_HOME, CUDASWITCH_CACHE or CUDASWITCH_CONFIG"
         hint = f"set HOME, or use an absolute path in {variables}"
         raise StoreError(f"cannot expand `{path}`: that home folder is not known", hint)

@@ -1,6 +1,6 @@
 """The module `inspect`, loaded when it is needed: it takes a sixth of the time that click takes.
 
-click asks it for one thing at each start, to take the indentation out of the help of options, and
+At each start, click needs it only to remove the indentation from the help of options, and
 `dataclasses` for the signature of a class that has no docstring.
 """
 
@@ -17,10 +17,10 @@ _NAME = "inspect"
 
 
 class _Inspect(ModuleType):
-    """What those have as `inspect` who imported it while it was postponed."""
+    """What modules have as `inspect` if they imported it while it was postponed."""
 
     def cleandoc(self, doc: str) -> str:
-        """Return what `inspect.cleandoc` does, which takes no `inspect` for a single line."""
+        """Return what `inspect.cleandoc` does; a single line does not need the real module."""
         if "\n" not in doc:
             return doc.expandtabs().lstrip()
         cleaned: str = self.__getattr__("cleandoc")(doc)
@@ -33,7 +33,7 @@ class _Inspect(ModuleType):
 
 @contextlib.contextmanager
 def inspect_postponed() -> Iterator[None]:
-    """Let what is imported meanwhile load `inspect` when it first asks for something of it."""
+    """Let modules that are imported meanwhile load `inspect` only when they first use it."""
     stand_in = _Inspect(_NAME)
     sys.modules.setdefault(_NAME, stand_in)
     try:

@@ -13,9 +13,9 @@ from cudaswitch.shells import ROWS, SAME
 def users_of(folders: Iterable[Path]) -> list[str]:
     """List the processes that run, or have mapped, a file below one of the folders.
 
-    Other users' processes cannot be looked into and are not told of.
+    Other users' processes cannot be looked into and are not listed.
     """
-    # The kernel tells real paths.
+    # The kernel reports real paths.
     places = [f"{os.path.realpath(folder)}{os.sep}" for folder in folders]
     users = []
     for process in Path("/proc").glob("[0-9]*"):
@@ -35,10 +35,10 @@ _SHELLS = frozenset((*ROWS, *SAME)) - {"cmd"}
 def may_be_in(prefix: Path, since: float) -> list[str]:
     """List the processes that may have been in an environment since before `since`.
 
-    That is in seconds since this machine was started. It is those that were started in the
-    environment, and all shells, and whatever has a terminal, that are older: what a shell exports
-    after its start nobody else can see. Of other people's it is the shells at a terminal: where
-    people log in, and what services run, is always older.
+    `since` is in seconds since this machine was started. Listed are processes started in the
+    environment and, if older than `since`, shells and processes with a terminal: what a shell
+    exports after its start, nobody else can see. Of other users, only older shells at a terminal
+    are listed: login processes and services are always older.
     """
     entered = {f"{name}={prefix}".encode() for name in ("CONDA_PREFIX", "VIRTUAL_ENV")}
     found = []
@@ -64,18 +64,18 @@ _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
 def moment() -> str:
-    """Write down this moment by what the machine has counted since it was started.
+    """Spell this moment by the time that the machine has counted since it was started.
 
-    Nobody sets that, as they do clocks.
+    Unlike a clock, nobody sets that.
     """
     return f"{_boot()} {time.clock_gettime(time.CLOCK_BOOTTIME)}"
 
 
 def since(noted: object, written: float) -> float:
-    """Return the seconds from the start of this machine to a moment that was written down.
+    """Return the seconds from the start of this machine to a moment `noted` by `moment`.
 
-    Where that was before the start, or another machine's, only its clock can tell: `written` is
-    in seconds since the epoch.
+    If that was before the start, or on another machine, only clocks can tell: `written` is in
+    seconds since the epoch.
     """
     boot, _, seconds = str(noted).partition(" ")
     if boot and boot == _boot():
@@ -84,7 +84,7 @@ def since(noted: object, written: float) -> float:
 
 
 def _boot() -> str:
-    """Return what the kernel calls this run of the machine, "" where it does not."""
+    """Return the kernel's name for the time since this machine's start, "" if it has none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:

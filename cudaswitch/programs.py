@@ -19,9 +19,9 @@ def is_program(path: str | PathLike[str]) -> bool:
 
 
 def search_path(variables: Mapping[str, str]) -> str:
-    """Return what is searched for programs: PATH, the system's own folders where it is unset.
+    """Return what is searched for programs: PATH, or the system's own folders if it is unset.
 
-    An empty PATH is the working directory, as is nothing between two colons.
+    An empty PATH means the working directory, as does nothing between two colons.
     """
     return variables.get("PATH", os.defpath) or os.pathsep
 
@@ -34,9 +34,9 @@ def find_program(name: str, path: str) -> str | None:
 def output_of(
     command: list[str], environment: Mapping[str, str], seconds: float = 10
 ) -> str | None:
-    """Return what a program says on stdout, "" where it fails.
+    """Return what a program prints on stdout, "" if it fails.
 
-    None where it cannot be started or takes more than `seconds`; ccache on a slow disk needs some.
+    None if it cannot be started or takes more than `seconds`; ccache on a slow disk needs some.
     """
     import subprocess  # noqa: PLC0415  # few need it
 
@@ -55,7 +55,7 @@ def output_of(
 
 
 def conda_program(variables: Mapping[str, str]) -> str:
-    """Name what installs conda's packages: micromamba, where a shell has that alone."""
+    """Name what installs conda's packages: micromamba, if the shell has only that."""
     mamba = variables.get("MAMBA_EXE")
     if not mamba or variables.get("CONDA_EXE") or find_program("conda", search_path(variables)):
         return "conda"
@@ -65,7 +65,7 @@ def conda_program(variables: Mapping[str, str]) -> str:
 def why_closed(name: str, path: str) -> tuple[str, str] | None:
     """Say why the first file of that name may not be executed, and what to do.
 
-    None where there is no file, or where it may.
+    None if there is no such file, or it may be executed.
     """
     file = next(filter(os.path.isfile, _places(name, path)), None)
     if file is None or is_program(file):
@@ -76,7 +76,7 @@ def why_closed(name: str, path: str) -> tuple[str, str] | None:
     if not _is_noexec(file):
         return closed, f"chmod +x {quote(file)}"
     mount = os.path.realpath(file)
-    # Where a folder of the same device is mounted, `ismount` does not tell.
+    # `ismount` does not recognise a bind mount of the same device.
     while not os.path.ismount(mount) and _is_noexec(os.path.dirname(mount)):
         mount = os.path.dirname(mount)
     hint = f"mount -o remount,exec {quote(mount)}, or move it to another file system"

@@ -1,4 +1,4 @@
-"""Regular files: read with bounds, where nothing is waited for, and written whole."""
+"""Regular files: read within limits and without waiting, and written completely."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 BASE = ".base"
 """In a toolkit that is laid over another one: a link to that one."""
 _BLANKS = " \t\n\r"
-"""What JSON takes for blanks."""
+"""The characters that are blanks in JSON."""
 
 
 def read_regular(path: str | os.PathLike[str], limit: int, *, head: bool = False) -> bytes:
-    """Return the bytes of a regular file of at most `limit` ones, links followed.
+    """Return the content of a regular file of at most `limit` bytes, links followed.
 
-    With `head` the first `limit` bytes of a longer one. Raises OSError, whose `strerror` tells
-    why in words also where the file is none, or too long.
+    With `head`, the first `limit` bytes of a longer one. Raises OSError, whose `strerror` says
+    why in words even if the file is not a regular one, or is too long.
     """
     # O_NONBLOCK: opening a FIFO must not wait for a writer that never comes.
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
@@ -29,7 +29,7 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, head: bool = False
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
         is_long = status.st_size > limit and not head
-        # It may grow meanwhile, and those in /proc have no size.
+        # The file may have grown since, and files in /proc have no size.
         content = b"" if is_long else file.read(limit + (not head))
         if is_long or len(content) > limit:
             raise OSError(errno.EFBIG, f"it is larger than {_shown(limit)}", os.fspath(path))
@@ -37,9 +37,9 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, head: bool = False
 
 
 def is_there(path: str | os.PathLike[str]) -> bool:
-    """Tell whether something has that name, be it a dangling link; OSError in a closed folder.
+    """Tell whether something has that name, even a dangling link; OSError in a closed folder.
 
-    `os.path.lexists` says no there, which will do for who only reads.
+    There `os.path.lexists` says no, which is enough for code that only reads.
     """
     try:
         os.lstat(path)
@@ -49,7 +49,7 @@ def is_there(path: str | os.PathLike[str]) -> bool:
 
 
 def toolkit_is_there(home: str) -> bool:
-    """Tell whether a toolkit is; one that is laid over another is of no use without that one.
+    """Tell whether a toolkit is there; one that is laid over another is useless without that one.
 
     Shells go by the same link (`__cudaswitch_there`).
     """
@@ -71,7 +71,7 @@ def why_no_folder(path: str | os.PathLike[str]) -> tuple[str, str] | None:
 
 
 def opening(path: str | os.PathLike[str], instead: str, mode: str = "u+r") -> str:
-    """Return the hint for what may not be read; `instead` is what to do with another's."""
+    """Return the hint for a path that may not be read; `instead` is for another user's."""
     from shlex import quote  # noqa: PLC0415  # only refusals need it
 
     try:
@@ -92,16 +92,16 @@ def _shown(size: int) -> str:
 def read_json(path: str | os.PathLike[str], limit: int) -> Any:
     """Return what a regular file of at most `limit` bytes of JSON in UTF-8 holds.
 
-    Raises OSError as `read_regular`, and ValueError where it is no JSON.
+    Raises OSError as `read_regular` does, and ValueError if it is not JSON.
     """
     text = read_regular(path, limit).decode().strip(_BLANKS)
     try:
-        # What `json` is made of: the rest of it takes longer to load than small files to read.
+        # The core of `json`: the rest of it takes longer to load than small files to read.
         from _json import make_scanner  # noqa: PLC0415
 
         value, end = make_scanner(_Plain)(text, 0)  # type: ignore[arg-type]  # any namespace
     except (ImportError, AttributeError, StopIteration, SystemError):
-        # Another Python than CPython; or no JSON, which is told in words of the rest's.
+        # A Python other than CPython; or not JSON, for which `json` finds the words.
         import json  # noqa: PLC0415
 
         return json.loads(text)
@@ -111,7 +111,7 @@ def read_json(path: str | os.PathLike[str], limit: int) -> Any:
 
 
 class _Plain:
-    """What a scanner makes of JSON: nothing but Python's own."""
+    """Settings of a scanner that makes nothing but Python's own types of JSON."""
 
     strict = True
     object_hook = object_pairs_hook = None

@@ -20,28 +20,28 @@ def rewrite(path: Path, content: bytes) -> None:
     except FileNotFoundError:
         write_atomically(path, content)
         return
-    # Other names of the file must change with it, and what no new file may have must stay.
+    # The file's other hard links must change too, and its folder may not permit a new file.
     if before.st_nlink > 1 or not os.access(path.parent, os.W_OK):
         _overwrite(path, content)
         return
     try:
         write_all({path: content}, kept=True)
     except OSError as error:
-        # A container may have it mounted: there no other file can take its place.
+        # It may be mounted into a container: then no other file can take its place.
         if error.errno != errno.EBUSY:
             raise
         _overwrite(path, content)
 
 
 def write_where_named(path: str | Path, content: bytes) -> None:
-    """Write where somebody says: a link is followed, what is no file is written into as it stands.
+    """Write where the user says: links are followed; anything but a regular file is just opened.
 
     Raises OSError.
     """
     if not os.path.exists(path) or stat.S_ISREG(os.stat(path).st_mode):
         rewrite(Path(os.path.realpath(path)), content)
         return
-    # Nothing is made here: what was there may be gone by now.
+    # No O_CREAT: what was there may be gone by now.
     with open(os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY), "wb") as file:
         file.write(content)
 

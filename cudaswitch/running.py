@@ -52,7 +52,7 @@ def asked(
     origin: str = "",
     variables: Mapping[str, str] = os.environ,
 ) -> Want:
-    """Return what a request with its options wants; a caution about it is told."""
+    """Return what a request with its options wants; a caution about it is printed."""
     made = parse_request(request, cudnn, libraries, origin, gpus)
     decision = answer(made, variables=variables)
     talk.caution(decision.caution)
@@ -64,8 +64,8 @@ def change_here(
 ) -> EnvironmentChange | None:
     """Work out the change for a want in this process's environment, None for `system`.
 
-    `variables` say which environment is active. With `warn`, a toolkit whose libraries go before
-    the environment's own is told.
+    `variables` say which environment is active. With `warn`, a warning is printed if the toolkit's
+    libraries go before the environment's own.
     """
     if want.home == "system":
         return None
@@ -110,7 +110,7 @@ def run(
     else:
         variables = made.applied(before, "U")
         if "PATH" not in before:
-            # Without one programs search these, and our folder alone would hide them.
+            # Without PATH, programs search these folders; a PATH of ours alone would hide them.
             variables["PATH"] += os.pathsep + os.defpath
     program = _program(command[0], search_path(variables), toolkit_at(chosen.home))
     sys.stdout.flush()
@@ -119,12 +119,12 @@ def run(
         os.execve(program, command, variables)  # noqa: S606  # to become it is what exec is for
     except OSError as error:
         _refuse_program(command[0], program, error)
-        # A script that does not say what runs it: shells and env take sh.
+        # A script without `#!`: shells and `env` run it with sh.
         os.execve("/bin/sh", ["sh", program, *command[1:]], variables)  # noqa: S606  # the same
 
 
 def _has_other_gpus(want: Want) -> bool:
-    """Tell whether a toolkit is active already, with other GPUs than it has set, as in a job."""
+    """Tell whether a toolkit is active already, but with GPUs set by others, such as a job."""
     on, given = applied(os.environ), os.environ.get("CUDA_VISIBLE_DEVICES")
     if on is None or not given:
         return False
@@ -149,7 +149,7 @@ def _program(tool: str, path: str, kit: Toolkit | None) -> str:
 
 
 def _as_activated(tool: str) -> Mapping[str, str]:
-    """Return the variables as if the environment that a program lies in were active.
+    """Return the variables as if the environment that a program is in were active.
 
     cron, systemd, IDEs and kernels of Jupyter name an environment's python and activate nothing.
     These variables decide; the program itself does not get them.
@@ -166,7 +166,7 @@ def _as_activated(tool: str) -> Mapping[str, str]:
         return variables
     active = next(standing_environments(variables), None)
     # While another one is active only an explicit path counts: a bare name may be found in any
-    # environment on PATH. Launchers, such as conda's, lie in one that needs nothing.
+    # environment on PATH. Launchers, such as conda's, are in one that needs nothing.
     if active and (
         os.sep not in tool
         or os.path.samefile(active.prefix, environment.prefix)
@@ -186,7 +186,7 @@ def _needs(environment: Environment) -> bool:
 
 
 def _refuse_program(tool: str, program: str, error: OSError) -> None:
-    """Raise what tells why a program cannot be run, unless it is a script for any shell."""
+    """Raise an error that says why a program cannot be run, unless it is a script without `#!`."""
     if error.errno not in {errno.ENOENT, errno.EACCES, errno.ENOEXEC}:
         raise error
     head = read_regular(program, 128, head=True)
@@ -206,8 +206,8 @@ def _refuse_program(tool: str, program: str, error: OSError) -> None:
 def _as_started() -> dict[str, str]:
     """Return this process's environment without what Python did to it.
 
-    In the locale `C` it sets LC_CTYPE for itself (PEP 538), and its children would have it. A
-    variable without a name (`env =x`) is left out: Python passes none on.
+    In the locale `C`, Python sets LC_CTYPE for itself (PEP 538), and its children would inherit
+    it. A variable without a name (`env =x`) is left out: Python passes none on.
     """
     variables = {name: value for name, value in os.environ.items() if name}
     try:
@@ -223,12 +223,12 @@ def _as_started() -> dict[str, str]:
 
 
 def _unignore() -> None:
-    """Give back the signals that Python ignores for itself: what is ignored stays so in a program.
+    """Reset the signals that Python ignores for itself: the program would inherit that.
 
     Whether they were ignored when we were started cannot be known any more, and usually they are
     not; `subprocess` does the same (`restore_signals`).
     """
-    # What `signal` is made of: the rest of it takes longer to load than all else here.
+    # The core of `signal`: the rest of it takes longer to load than all else here.
     import _signal  # type: ignore[import-not-found]  # noqa: PLC0415  # no types for it
 
     for name in ("SIGPIPE", "SIGXFSZ"):

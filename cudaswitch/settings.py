@@ -28,9 +28,9 @@ _LIMIT = 1 << 20
 
 Value = str | int | float | bool | tuple[str, ...]
 _EMPTY = ("", ("",), [""])
-"""What a word without content comes to, in the file and before it."""
+"""What an empty value looks like, from the file, a variable or the command line."""
 _read: dict[str, dict[str, Value]] = {}
-"""What has been read of each file."""
+"""What has been read, by file."""
 
 
 class Kind(NamedTuple):
@@ -81,7 +81,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    # Clocks of the system end before what a float can hold.
+    # System clocks overflow long before floats do.
     return type(value) in (int, float) and 0 <= value <= 1e8
 
 
@@ -119,7 +119,7 @@ MODE = Kind("auto, always or never", lambda value: value in LIBRARIES, str)
 
 
 class Setting(NamedTuple):
-    """One name; `variable` is the one of the environment that is stronger than the file."""
+    """One setting; `variable` is the environment variable that is stronger than the file."""
 
     kind: Kind
     default: Value | None
@@ -128,7 +128,7 @@ class Setting(NamedTuple):
 
 
 SETTINGS = {
-    # No variable: what shells have ready must not differ from one shell to the next.
+    # No variable: ready answers must not differ from one shell to the next.
     "libraries": Setting(MODE, "auto", None, "Whether to add toolkits to LD_LIBRARY_PATH"),
     "stores": Setting(PATHS, (), "CUDASWITCH_STORES", "Shared stores, searched after your own"),
     "cache": Setting(FOLDER, None, "CUDASWITCH_CACHE", "The folder for downloads"),
@@ -163,7 +163,7 @@ def config_file() -> str:
 
 
 def asked(name: str) -> Set:
-    """Return a setting's value and origin. Raises RequestError where it is none of its kind."""
+    """Return a setting's value and origin. Raises RequestError if it is not of its kind."""
     setting = SETTINGS[name]
     text = os.environ.get(setting.variable) if setting.variable else None
     if setting.variable and text:
@@ -189,13 +189,13 @@ def value(name: str) -> Any:
 
 
 def usual_libraries() -> Libraries | None:
-    """Return what becomes of LD_LIBRARY_PATH where a request does not say, None for `auto`."""
+    """Return the library mode of requests that do not name one, None for `auto`."""
     mode: Libraries = value("libraries")
     return None if mode == "auto" else mode
 
 
 def way_online() -> str:
-    """Name what lets a command use the network, where it was kept from that."""
+    """Return the hint that lets a command use the network, if it was kept from that."""
     found = asked("offline")
     if not found.value:
         return "run the command without --offline"
@@ -210,13 +210,13 @@ def _unset(variable: str) -> str:
 
 
 def checked(name: str, found: Any, where: str = "", variable: str = "") -> Value:
-    """Return a value that is of the setting's kind, or raise RequestError, `where` in it.
+    """Return a value if it is of the setting's kind, or raise RequestError with `where` in it.
 
-    `variable` is the one of the environment that has it.
+    `variable` is the environment variable that has the value, if any.
     """
     kind = SETTINGS[name].kind
     if not kind.is_right(found):
-        # Without the value, in which there may be a password.
+        # The value is not shown: there may be a password in it.
         hint = _unset(variable) if variable else f"cudaswitch config set {name} VALUE"
         must = "not be empty" if found in _EMPTY else f"be {kind.what}"
         raise RequestError(f"`{name}`{where} must {must}", hint)
@@ -236,7 +236,7 @@ def known(name: str, where: str = "") -> str:
         raise ChoiceError(f"there is no setting `{name}`", hint)
     from shlex import quote  # noqa: PLC0415  # only mistakes need it
 
-    # No other command runs as long as it is there.
+    # No other command runs as long as the file has that name.
     out = f"cudaswitch config unset {'-- ' if name.startswith('-') else ''}{quote(name)}"
     raise RequestError(
         f"`{name}` in `{where}` is not a setting", f"{hint} If not: {out}" if near else out
@@ -244,19 +244,19 @@ def known(name: str, where: str = "") -> str:
 
 
 def way_in(error: OSError, path: str, way: str = "u+r") -> str:
-    """Name what lets the file be used; `path` is what is closed, itself or its folder."""
+    """Return the hint that makes the file usable; `path` is what is closed, it or its folder."""
     if not isinstance(error, PermissionError):
         return "put a valid file in its place"
     return opening(path, "set CUDASWITCH_CONFIG to a file of your own", way)
 
 
 def written() -> Collection[str]:
-    """Return the names that the file has, which may be none of settings."""
+    """Return the names in the file, which need not be those of settings."""
     return _parsed(config_file())
 
 
 def faults() -> list[RequestError]:
-    """List what is wrong in the file, an error for a setting. Raises RequestError for no TOML."""
+    """List errors in the file, one for each setting. Raises RequestError if it is not TOML."""
     path, found = config_file(), []
     for name, each in _parsed(path).items():
         try:
@@ -315,5 +315,5 @@ def _flat(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def forget() -> None:
-    """Read the file anew, as it was changed."""
+    """Drop what was read, as the file has changed."""
     _read.clear()

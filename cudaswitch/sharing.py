@@ -13,15 +13,15 @@ from cudaswitch.toolkit import Toolkit
 
 
 def shared(libraries: Mapping[str, str]) -> Shared:
-    """Look what shared stores have for the installing of cuDNN packages.
+    """Find what shared stores have for an install of cuDNN packages.
 
-    These are named by id, with the sha256 of the archive of each.
+    `libraries` maps their ids to the sha256 of their archives.
     """
     grounds: dict[str, Toolkit] = {}
     made: dict[str, dict[str, Toolkit]] = {}
     for store in all_stores()[1:] if libraries else ():
         try:
-            # What is linked to is run.
+            # What we link to gets run.
             refuse_everybodys(store.home.folder)
             kits = store.present()
             there = filter(None, (read_package(store.home.packages / at) for at in libraries))

@@ -1,4 +1,4 @@
-"""Shims: one small command per tool that becomes the tool of the toolkit asked for there."""
+"""Shims: one small command per tool that becomes the tool of the toolkit requested there."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def install() -> list[str]:
     store = own_store()
     require_writable(store.home)
     with written(store.home):
-        # Not even a group's: what lies there runs as whoever has it on PATH.
+        # Not even group-writable: its files run as whoever has the folder on PATH.
         store.home.shims.mkdir(mode=0o755, exist_ok=True)
     _refuse_foreign_hands(store.home.shims)
     with store.lock("shims"), written(store.home):
@@ -47,12 +47,12 @@ def install() -> list[str]:
             kits = all_toolkits()
             tools = [tool for tool in sorted({*_tools_of(kits)}) if _written(store.home, tool)]
         except BaseException:
-            # Without its mark nobody takes the folder for one with shims.
+            # The marker goes last: without it, nobody knows that there are shims in the folder.
             made = [*_shims_in(store.home.shims), store.home.shims / MARKER] if is_new else []
             for path in made:
                 path.unlink(missing_ok=True)
             raise
-        # What one of them has that is away, on a disk that is not mounted, say, is not known.
+        # Of a toolkit that is away, on a disk that is not mounted, say, the tools are not known.
         if all(os.path.isdir(kit.path) for kit in kits):
             for path in _shims_in(store.home.shims):
                 if path.name not in tools:
@@ -61,9 +61,9 @@ def install() -> list[str]:
 
 
 def refresh() -> list[str]:
-    """Bring the shims up to date with what is installed; nothing where none were wanted.
+    """Bring the shims up to date with what is installed; nothing is done if none were wanted.
 
-    Nor where another of the store's group has made them: they are theirs alone to change.
+    Nor if another member of the store's group has made them: only that user can change them.
     """
     return install() if installed() and not is_anothers(own_store().home.shims) else []
 
@@ -115,7 +115,7 @@ def _shims_in(folder: Path) -> list[Path]:
 
 
 def _written(home: Home, tool: str) -> bool:
-    """Write a shim where it is another; tell whether there is one, and no file of somebody's."""
+    """Write a shim if it differs; False if a file that is not a shim is in its place."""
     path, content = home.shims / tool, text(tool, home)
     if os.path.isfile(path) and not os.path.islink(path):
         if path.read_bytes() == content.encode():
@@ -123,7 +123,7 @@ def _written(home: Home, tool: str) -> bool:
         if os.path.getsize(path) and not is_shim(path):
             talk.say(f"`{path}` is not a shim, and was kept")
             return False
-    # It can be made again.
+    # No flush: it can be made again.
     write_atomically(path, content, 0o755, lasting=False)
     return True
 

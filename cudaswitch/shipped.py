@@ -6,7 +6,7 @@ import os
 
 _HERE = os.path.dirname(__file__)
 _FOLDERS = ("share", "../shims", "../completions")
-"""In a wheel the first has them all; an editable install reads the others in their place."""
+"""In a wheel, the first has all of them; an editable install reads the other two."""
 
 
 def place_of(name: str) -> str:

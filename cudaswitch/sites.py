@@ -23,7 +23,7 @@ _BASE_SITES = (
     *("local/lib/python*/dist-packages", "lib/python3/dist-packages"),
     *("local/lib/python*/site-packages", "local/lib64/python*/site-packages"),
 )
-"""Debian's, and what root's pip fills there and on Fedora, besides."""
+"""Also Debian's, and those that root's pip fills there and on Fedora."""
 
 _CONFIG_LIMIT = 64 << 10
 """Bytes of a pyvenv.cfg that is read."""
@@ -58,7 +58,7 @@ def names_of(folder: str | PathLike[str]) -> list[str]:
 
 
 def user_sites(sites: Iterable[str | PathLike[str]], variables: Mapping[str, str]) -> list[str]:
-    """List the user's site-packages for the Pythons of these, as `python -m site` tells it."""
+    """List the user's site-packages for the Pythons of these, as `python -m site` shows them."""
     home = variables.get("HOME", "")
     base = variables.get("PYTHONUSERBASE") or (f"{home}/.local" if home else "")
     if not base or variables.get("PYTHONNOUSERSITE"):
@@ -76,14 +76,14 @@ class Base(NamedTuple):
     python: str
 
     def sites(self) -> list[str]:
-        """List the site-packages that its Python reads: a folder may say for which one it is."""
+        """List the site-packages that its Python reads: a folder's name may say whose it is."""
         found = sites_of(self.prefix, _BASE_SITES)
         return [site for site in found if read_by(self.python, site)]
 
 
 def read_by(python: str, site: str | PathLike[str]) -> bool:
     """Tell whether Python X.Y, or one that is not known (empty), reads a site-packages."""
-    # conda-forge's lib/python3.1 is a link; 3.13t is the Python without its lock.
+    # conda-forge's lib/python3.1 is a link; 3.13t is the free-threaded Python.
     folders = {os.path.basename(os.path.dirname(site)), _real_python(site)}
     versions = {it.removeprefix("python").removeprefix("pypy").rstrip("t") for it in folders}
     return not python or python in versions or all("." not in version for version in versions)
@@ -95,7 +95,7 @@ def _real_python(site: str | PathLike[str]) -> str:
 
 
 def base_in(text: str) -> Base | None:
-    """Find the prefix whose packages a virtualenv sees too in its pyvenv.cfg.
+    """Find in a pyvenv.cfg the prefix whose packages the virtualenv sees too.
 
     None without `--system-site-packages`.
     """
@@ -109,16 +109,16 @@ def base_in(text: str) -> Base | None:
 
 
 def extended(prefix: str) -> str:
-    """Return the environment that one counts as: of a layer of `uv run --with` what is below it.
+    """Return the environment that one counts as: for a layer of `uv run --with`, the one below it.
 
-    uv makes such a layer anew for each command, and keeps nothing in it. The shells have words of
+    uv makes such a layer anew for each command, and keeps nothing in it. The shells have code of
     their own for this (`__cudaswitch_extended`): change them together.
     """
-    # Of layers in a circle nobody would come out.
+    # Limited, as layers may form a circle.
     for _ in range(9):
         below = _values(config_of(prefix)).get("extends-environment", "")
         marks = f"{below}/conda-meta", f"{below}/pyvenv.cfg"
-        # uv names a bare Python too.
+        # uv may also name a bare Python, which is no environment.
         if not os.path.isabs(below) or not any(map(os.path.exists, marks)):
             break
         prefix = below
@@ -142,7 +142,7 @@ def overlaid(prefix: str) -> list[str]:
 
 
 def config_of(prefix: str | PathLike[str]) -> str:
-    """Return what the pyvenv.cfg of a prefix says; "" where it is none."""
+    """Return the text of a prefix's pyvenv.cfg; "" if there is none, or it is not text."""
     try:
         content = read_regular(os.path.join(prefix, "pyvenv.cfg"), _CONFIG_LIMIT)
     except OSError:

@@ -29,18 +29,18 @@ def line(text: str) -> None:
 
 
 def script(text: str) -> None:
-    """Print text for a shell or another program as it is, bytes that are no text among it."""
+    """Print text for a shell or another program as it is, including bytes that are not text."""
     sys.stdout.flush()
     sys.stdout.buffer.write(os.fsencode(text))
 
 
 def say(text: str) -> None:
-    """Say something to the person, on stderr."""
+    """Say something to the user, on stderr."""
     print(f"cudaswitch: {printable(from_here(text))}", file=sys.stderr)
 
 
 def from_here(text: str) -> str:
-    """Name the version file that asks by `./` where it is that of the working directory."""
+    """Shorten the asking version file's path to `./` if it is in the working directory."""
     asker = "asked for by {}/.cuda-version".format
     if "/.cuda-version" not in text:
         return text
@@ -76,7 +76,7 @@ def hint(text: str) -> None:
 
 
 def caution(error: CudaswitchError | None) -> None:
-    """Say what an error that was not raised has to say, and its hint; nothing for None."""
+    """Print the message and hint of an error that was not raised; nothing for None."""
     if error:
         say(error.message)
         if error.hint:
@@ -100,7 +100,7 @@ def table(rows: Sequence[Sequence[str]]) -> None:
     """Print rows in columns, each as wide as its widest cell."""
     widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))] if rows else []
     for row in rows:
-        # A path may end with a blank.
+        # The last cell is not padded, rather than stripped: a path may end with a blank.
         last = max((at for at, cell in enumerate(row) if cell), default=0)
         cells = [cell.ljust(width) for cell, width in zip(row[:last], widths, strict=False)]
         line("  ".join([*cells, row[last]]))

@@ -1,4 +1,4 @@
-"""What the commands that only tell do: current, which, list. They start without click."""
+"""What the commands that only report do: current, which, list. They start without click."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def current(as_json: bool = False) -> None:
 
 
 def removed(kit: Toolkit) -> None:
-    """Tell that a toolkit was removed, and the way out of it where this shell has it."""
+    """Say that a toolkit was removed, and how to leave it if this shell still has it."""
     talk.say(f"removed {kit.name}")
     on = applied(os.environ)
     if on and on.home == kit.path:
@@ -81,15 +81,15 @@ def removed(kit: Toolkit) -> None:
 
 
 def way_out() -> str:
-    """Name what takes a toolkit out of the shell that has called us."""
+    """Return the command that takes a toolkit out of the calling shell."""
     if bare := _bare():
         return bare.evaluate.format(request="system")
-    # What `use` did not ask for `off` does not give up.
+    # `off` gives up only what `use` asked for.
     return "cudaswitch off" if chosen(os.environ) else "cudaswitch use system"
 
 
 def _why_none() -> None:
-    """Tell what the active environment has, or lacks, where nobody asks for a toolkit."""
+    """Say what the active environment has, or lacks, if nobody asks for a toolkit."""
     environment = active_environment(os.environ)
     if environment is None:
         return
@@ -100,7 +100,7 @@ def _why_none() -> None:
 
 
 def _instead_of(wanted: str) -> str | None:
-    """Name what this shell has in the place of a toolkit, None where it has that one."""
+    """Name what this shell has instead of a toolkit, None if it has that toolkit."""
     on = applied(os.environ)
     if wanted == "system":
         return on.home if on else None
@@ -110,7 +110,7 @@ def _instead_of(wanted: str) -> str | None:
         at for at in map("{}/nvcc".format, folders) if os.path.exists(at) and not is_shim(at)
     ]
     compiles = os.path.exists(f"{ours}/nvcc")
-    # A link to a toolkit, as /usr/local/cuda is one, leads to the same.
+    # A link to the toolkit, such as /usr/local/cuda, is as good.
     first = compilers[0].removesuffix("/nvcc") if compiles and compilers else ""
     wins = _same(first, ours) if compiles else any(_same(at, ours) for at in folders)
     is_home = home is not None and _same(home, wanted)
@@ -118,7 +118,7 @@ def _instead_of(wanted: str) -> str | None:
         return None
     if not is_home and (on is None or on.home != wanted):
         return on.home if on else home or "no toolkit"
-    # It was put in, and somebody has changed something since.
+    # The toolkit was applied, and somebody has changed something since.
     found = []
     if not is_home:
         found.append("no CUDA_HOME" if home is None else f"CUDA_HOME={home}")
@@ -133,14 +133,14 @@ def _same(one: str, other: str) -> bool:
 
 
 def _mend(decision: Decision, kit: Toolkit | None) -> str:
-    """Name what gives this shell what is asked for."""
+    """Return the command that gives this shell what is asked for."""
     if follows_unexported(os.environ):
         from cudaswitch.shells.spelling import exporting_here  # noqa: PLC0415  # only hints need it
 
         return exporting_here("CUDASWITCH_VERSION")
     want, on = decision.want, applied(os.environ)
     bare, pinned = _bare(), pinned_environment(os.environ)
-    # What is of no family reads no hooks.
+    # A shell without a family reads no hooks.
     hooked = bare is None or bare.family
     if hooked and pinned and decision.origin.startswith(f"{pinned.pin_file}:"):
         return _again(pinned, want)
@@ -153,13 +153,13 @@ def _mend(decision: Decision, kit: Toolkit | None) -> str:
 
 
 def _again(pinned: Environment, want: Want) -> str:
-    """Name what brings the toolkit of a pin that this shell does not have."""
+    """Return the step that gives this shell its pin's toolkit, which it does not have."""
     from cudaswitch.hooks import unhooked_scripts  # noqa: PLC0415  # where a shell is out of step only
 
-    # An activate script that was written anew knows nothing of it.
+    # An activate script that was written anew does not run the hook.
     lost = pinned.owner == "V" and unhooked_scripts(pinned)[0]
     is_own, given = pinned.is_own(), pinned.want_kept()
-    # Hooks bring what they hold, whatever answers by now; others' serve as long as it is there.
+    # Hooks apply what they record, whatever answers by now; others' do while that is there.
     is_behind = (
         given is not None
         and not _same(given.home, want.home)
@@ -168,7 +168,7 @@ def _again(pinned: Environment, want: Want) -> str:
     if not lost and not is_behind:
         return "activate the environment again"
     if not is_own:
-        # Only the integration looks for another toolkit than their hooks have.
+        # Only the integration looks for a toolkit other than the one in their hooks.
         return _load()
     asked = pin_of(pinned)
     return f"cudaswitch pin {quote_request(str(asked))}{options_of(asked)}"
@@ -182,7 +182,7 @@ def _request(want: Want, kit: Toolkit) -> str:
 
 
 def _bare() -> Shell | None:
-    """Return the row of the shell that has called us where no integration is made for it."""
+    """Return the row of the calling shell if there is no integration for it."""
     from cudaswitch import shells  # noqa: PLC0415  # where a shell is out of step only
 
     row = shells.running_row(os.environ)
@@ -190,7 +190,7 @@ def _bare() -> Shell | None:
 
 
 def _load() -> str:
-    """Name what loads the integration."""
+    """Return the step that loads the integration."""
     from cudaswitch import shells  # noqa: PLC0415  # where a shell is out of step only
     from cudaswitch.startfiles import loaded_by  # noqa: PLC0415  # the same
 
@@ -200,7 +200,7 @@ def _load() -> str:
         from cudaswitch.ready import loading  # noqa: PLC0415  # the same
 
         return f"open a new {row.name}, or run in this one: {loading(row)}"
-    # Without a name it is the shell in $SHELL that gets it, which may be another.
+    # Without a name, `init` takes the shell in $SHELL, which may be another one.
     named = f" {row.name}" if row.init else ""
     return f"cudaswitch init --install{named}"
 
@@ -244,7 +244,7 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
     from cudaswitch.bundled import bundles_cuda  # noqa: PLC0415  # where nothing is found only
     from cudaswitch.lookup import is_library  # noqa: PLC0415  # the same
 
-    # Of what is named by its path nobody says that it is a program.
+    # What is named by a path need not be meant as a program.
     is_tool = not is_library(name) and os.sep not in name
     if is_tool and (closed := why_closed(name, search_path(os.environ))):
         return ToolMissingError(*closed)
@@ -254,7 +254,7 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
     why = f"`{name}` was not found in this shell"
     hint = f"cudaswitch use {kit.name}" if kit else None
     environment = active_environment(os.environ)
-    # There LD_LIBRARY_PATH is left alone.
+    # In such an environment, LD_LIBRARY_PATH is left alone.
     if is_library(name) and environment and bundles_cuda(environment.prefix):
         from shlex import quote  # noqa: PLC0415  # the same
 
@@ -307,7 +307,7 @@ def installed(as_json: bool = False) -> None:
             }
             for kit in kits
         ]
-        # Their records list all files: whoever does not ask for packages need not wait.
+        # Packages' records list all files, so they are read only here.
         packages = [
             {
                 "name": package.name,
@@ -361,7 +361,7 @@ def installed(as_json: bool = False) -> None:
 
 
 def without_answer(pins: Sequence[Holding]) -> None:
-    """Tell of pins that get nothing of what is installed, if there are any."""
+    """Report the pins that nothing installed satisfies, if there are any."""
     if pins:
         named = [f"{one.holder} ({one.request or 'which cannot be read'})" for one in pins]
         talk.say(f"pinned, but not installed: {talk.some_of(named)}")

@@ -46,7 +46,7 @@ def is_sha256(text: str) -> bool:
 class Entry(NamedTuple):
     """One file or symbolic link of an unpacked package.
 
-    `path` is relative and uses `/`. A file has `size` (bytes) and `sha256` of what lies on
+    `path` is relative and uses `/`. A file has `size` (bytes) and `sha256` of what is on
     disk; a link has `target`. `placeholder` and `mode` are conda's: the build prefix that
     linking replaces and whether the file is `text` or `binary`; `copy` is conda's
     `no_link`: never shared by hard link.
@@ -70,7 +70,7 @@ class Entry(NamedTuple):
 
 
 def _require_texts(*values: object) -> None:
-    """Raise TypeError for what a record should have as a text, and has not."""
+    """Raise TypeError unless all these values of a record are texts, as they should be."""
     if not all(isinstance(each, str) for each in values):
         raise TypeError("it is not a text")
 
@@ -112,8 +112,8 @@ class Package(NamedTuple):
     def id(self) -> str:
         """The folder name in the store.
 
-        conda's own folder names say no platform, and builds such as cuDNN's `cuda10.1_0`
-        have one name for all; so those of the platform that nearly all are for go without.
+        conda's own folder names have no platform, and builds such as cuDNN's `cuda10.1_0` have
+        the same name on all of them. So it is added, except for the most common platform.
         """
         is_plain = self.form.startswith("conda") and self.platform in ("linux-64", "noarch")
         foreign = "" if is_plain else self.platform
@@ -148,9 +148,9 @@ def target_of(package: Package) -> str:
 
 
 def platform_of(packages: Iterable[Package]) -> str:
-    """Name the platform of packages that belong together; those for every one follow the rest.
+    """Name the platform of packages that belong together; `noarch` ones follow the rest.
 
-    Where nothing tells it, it is this machine's.
+    If nothing tells it, it is this machine's.
     """
     together = list(packages)
     stated = [package.platform for package in together] + [target_of(one) for one in together]
@@ -162,7 +162,7 @@ class Toolkit(NamedTuple):
 
     `path` is the folder itself: composed in the store, or an adopted one in its place.
     `packages` are the ids it was composed from, empty when adopted. `base` is the folder of the
-    adopted toolkit that they are laid over.
+    toolkit that they are laid over: an adopted one, or one in a shared store.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Every file of packages and toolkits against the hashes that were recorded when they came.
+"""Check every file of packages and toolkits against the hashes recorded at installation.
 
 Nothing is written, so that everybody can check a shared store. Other processes may change the
-store meanwhile: a folder that is another one afterwards is looked at again.
+store meanwhile: a folder that was replaced during its check is checked again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _READERS = min(8, os.cpu_count() or 1)
 _TRIES = 3
 _PAUSE = 0.2
-"""Seconds in which a folder that is being replaced is there again."""
+"""Seconds after which a folder that is being replaced is there again."""
 _NEVER = stat.S_ISUID | stat.S_ISGID
 """Modes that no file in a store has."""
 
@@ -70,7 +70,7 @@ class Report:
 class Hashes:
     """The sha256 of files, several at a time, and of each inode once.
 
-    The threads are there when there is something for them to do, until `with` ends.
+    The threads start when there is something for them to do, and end with the `with` block.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Hashes:
 
     def __exit__(self, *_: object) -> None:
         if self._pool:
-            # Where nobody asks for them any more, as after an interrupt, those in the queue go.
+            # After an interrupt, say, nobody needs those in the queue any more.
             self._pool.shutdown(cancel_futures=True)
 
     def of(self, path: Path, status: os.stat_result) -> Future[str | None]:
@@ -91,7 +91,7 @@ class Hashes:
             from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # slow to load
 
             self._pool = ThreadPoolExecutor(_READERS)
-        # The number of a file that is gone is given to another one.
+        # The inode number alone may be that of a deleted file.
         key = status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns
         if key not in self._known:
             self._known[key] = self._pool.submit(_sha256, path)
@@ -190,7 +190,7 @@ def check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
         return [*found, Finding("changed", owner, CONTENTS)]
     if contents is None:
         lost = Finding("missing", owner, CONTENTS)
-        # Without both nobody will ever tell what it is.
+        # Without record and list, nobody can ever tell what it is.
         nameless = found == [Finding("missing", owner, MANIFEST)]
         return [Finding("extra", owner, "")] if nameless else [*found, lost]
     if os.path.islink(folder):
@@ -205,7 +205,7 @@ def check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
 
 
 def check_package(store: Store, at: str, hashes: Hashes) -> list[Finding]:
-    """Check a package: its record and files. One that is gone is missed by toolkits alone."""
+    """Check a package: its record and files. A missing one is wrong only if toolkits use it."""
     folder, owner = store.home.packages / at, f"packages/{at}"
     if not os.path.isdir(folder):
         if _is_used(store, at):
@@ -218,7 +218,7 @@ def check_package(store: Store, at: str, hashes: Hashes) -> list[Finding]:
     except StoreError:
         return [Finding("changed", owner, MANIFEST)]
     if package is None:
-        # Of what no toolkit uses nobody will ever tell what it is.
+        # If no toolkit uses it, nobody can ever tell what it is.
         is_used = _is_used(store, at)
         return [Finding("missing", owner, MANIFEST) if is_used else Finding("extra", owner, "")]
     wrong = compare(folder / "tree", package.entries, hashes, os.stat(store.home.root).st_mode)
@@ -229,7 +229,7 @@ def check_package(store: Store, at: str, hashes: Hashes) -> list[Finding]:
 
 
 def _otherwise_open(store: Store, owner: str, *paths: str) -> list[Finding]:
-    """Find which of these, of which no hash is known, are not open as the store's own folder is."""
+    """Find which of these paths, which have no hash, are not open as the store's own folder is."""
     root = store.home.root
     there = [path for path in paths if os.path.exists(root / owner / path)]
     modes = {path: os.stat(root / owner / path).st_mode for path in there}
@@ -269,8 +269,8 @@ def compare(
 ) -> list[Difference]:
     """Tell what differs between a folder and the list of its entries.
 
-    `mode` is that of the store. A file may be a symbolic link to one that lies `inside` of another
-    folder. A folder that is closed to us stands for all that is in it.
+    `mode` is that of the store. A file may be a symbolic link to one in the folder `inside`. A
+    folder that is closed to us stands for all that is in it.
     """
     there: dict[str, os.DirEntry[str]] = {}
     wrong: dict[str, Kind] = {}
@@ -305,7 +305,7 @@ def compare(
             promised[entry.path] = sha256, hashes.of(path, status), path
     wrong = {**dict.fromkeys(there, "extra"), **wrong}
     for where, (sha256, promise, path) in promised.items():
-        # Another of its names, by which it was to be read, may have gone by then.
+        # It may have been read under another of its names, which was gone by then.
         if (promise.result() or _sha256(path)) != sha256:
             wrong[where] = "changed"
     return [(wrong[where], where) for where in sorted(wrong)]
@@ -315,7 +315,7 @@ def _misled(path: Path, target: str) -> Kind | None:
     """Tell what is wrong with what should be a link with that target."""
     if not os.path.islink(path) or str(path.readlink()) != target:
         return "changed"
-    # A part of the adopted toolkit below may not be there any more.
+    # A part of the base toolkit may not be there any more.
     return "missing" if target.startswith("/") and not os.path.lexists(target) else None
 
 
@@ -361,7 +361,7 @@ def _own_content(store: Store, name: str, contents: Contents) -> Own:
             try:
                 content = (store.tree(package) / entry.path).read_bytes()
             except OSError:
-                # The package's own check tells of it.
+                # The package's own check reports it.
                 continue
             made = replaced(content, entry, str(store.home.toolkits / name))
             found[where] = len(made), sha256(made).hexdigest()

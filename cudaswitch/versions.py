@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 KEYWORDS = ("latest", "auto", "system")
 TAKEN = (*KEYWORDS, "none", "off")
-"""Words that no alias may have: they mean something, here, as an option's value or as a command."""
+"""Words that no alias may have: they have a meaning here, as an option's value or a command."""
 LIBRARIES = ("auto", "always", "never")
 NO_GPUS = "-1"
 """The value of CUDA_VISIBLE_DEVICES that `none` stands for: no index, so CUDA sees no GPU."""
@@ -132,7 +132,7 @@ class Request(NamedTuple):
 
     @property
     def asked(self) -> str:
-        """Who asked, as messages end with it; "" where that need not be told."""
+        """Who asked, as the end of a message; "" if that need not be said."""
         return f" (asked for by {self.origin})" if self.origin else ""
 
     def __str__(self) -> str:
@@ -184,14 +184,14 @@ def parse_request(
     """Read a request as people write it.
 
     Accepts `10.1`, `10.1.243+cudnn7.6.5`, `>=11.2,<12`, `latest`, `auto`, `system` or an
-    alias; `cudnn` is a version prefix or `none` and wins over one behind a `+`.
+    alias; `cudnn` is a version prefix or `none` and wins over one after a `+`.
     Raises RequestError for anything else; nothing is ever expanded or executed.
     """
     where = f" (asked for by {origin})" if origin else ""
     base, plus, extra = text.strip().partition("+")
     if not extra:
         base += plus
-    # A version file splits its lines at blanks, and a pin must be read as it was asked.
+    # Version files split lines at blanks, and a pin must read back as it was requested.
     parts = [part.strip() for part in base.split(",")]
     base = ",".join(parts)
     if extra:
@@ -218,11 +218,11 @@ def parse_request(
 
 
 _OTHER_WORDS = dict.fromkeys(("last", "newest", "stable"), "latest")
-"""Keywords of other tools, and ours."""
+"""Keywords of other tools → ours."""
 
 
 def spelling_hint(text: str) -> str | None:
-    """Return the hint for a version that is spelled as elsewhere, None for what is none.
+    """Return the hint for a version that is spelled as in other tools, None for anything else.
 
     `cuda-11.8` and `cuda>=12,<13` are conda's, `cu118` and `cu12` those of wheels.
     """
@@ -241,10 +241,10 @@ def spelling_hint(text: str) -> str | None:
     if several := _several(rest, text):
         return several
     rest = rest.lstrip("-_=").removeprefix("v").removesuffix(".x").removesuffix(".*").rstrip(".")
-    # Two numbers make no third: releases have one digit behind their first dot.
+    # Not for two versions: releases have one digit after their first dot.
     if re.match("([5-9]|1[0-9])[._,-][0-9](?![0-9])", rest) and not set(rest) & set("<>=!"):
         rest = re.sub("(?<=[0-9])[,_-](?=[0-9])", ".", rest)
-    # Before CUDA 10 wheels had a digit for the minor too: cu75 to cu92.
+    # Before CUDA 10, wheels had one digit each for major and minor: cu75 to cu92.
     if rest.isdigit() and (70 < int(rest) < 93 or 99 < int(rest) < 1000):
         rest = f"{rest[:-1]}.{rest[-1]}"
     known = is_version(rest) or all(map(range_part, rest.split(",")))
@@ -252,9 +252,9 @@ def spelling_hint(text: str) -> str | None:
 
 
 def _several(text: str, typed: str) -> str | None:
-    """Return the hint for a range or a list of versions in the signs of others, None for neither.
+    """Return the hint for a range or list of versions in other tools' spelling, None for neither.
 
-    What is joined has a dot, or is a release from 10 on: `12-4` is one version, `12-13` is not.
+    Its parts have a dot, or are releases from 10 on: `12-4` is one version, `12-13` is not.
     """
     if text.startswith("~=") and is_version(text[2:]) and "." in text:
         *above, last = map(int, text[2:].split(".")[:-1])
@@ -273,7 +273,7 @@ def _several(text: str, typed: str) -> str | None:
 
 
 def _check(key: str, value: str | None, where: str) -> None:
-    """Raise RequestError for a cuDNN or library mode that is none; `where` says who asked."""
+    """Raise RequestError for an invalid cuDNN or library mode; `where` says who asked."""
     if value is None:
         return
     if key == "cudnn" and value != "none" and not is_version(value):
@@ -287,7 +287,7 @@ def _check(key: str, value: str | None, where: str) -> None:
 
 
 def parse_gpus(text: str, where: str = "") -> str:
-    """Read which GPUs are to be seen, as a value for CUDA_VISIBLE_DEVICES.
+    """Read which GPUs are to be visible, as a value for CUDA_VISIBLE_DEVICES.
 
     Accepts indices and UUIDs (`GPU-...`, `MIG-...`, also shortened as the driver allows),
     joined by commas, or `none`. `where` says who asked, for messages. Raises RequestError.
@@ -299,7 +299,7 @@ def parse_gpus(text: str, where: str = "") -> str:
         raise RequestError(
             f"`{brief(text)}` names no GPUs{where}", "write it as 0,2 or GPU-8932f937, or `none`"
         )
-    # The driver takes a list with the same GPU twice for none at all: 1 and 01, in either case.
+    # The driver takes a list that has a GPU twice as empty; 01 is 1, and case does not matter.
     same = [str(int(gpu)) if gpu.isdecimal() else gpu.lower() for gpu in gpus]
     twice = [gpu for gpu, key in zip(gpus, same, strict=True) if same.count(key) > 1]
     if twice:
@@ -310,7 +310,7 @@ def parse_gpus(text: str, where: str = "") -> str:
 def _is_gpu(text: str) -> bool:
     if not text.isascii():
         return False
-    # Behind the UUID of a GPU the driver takes the instances that a MIG device is made of.
+    # After a GPU's UUID, the driver accepts the instances that a MIG device is made of.
     name, *instances = text.split("/")
     uuid = name[4:].replace("-", "") if name[:4] in ("GPU-", "MIG-") else ""
     is_uuid = uuid.isalnum() and len(name) <= 84 and len(instances) <= 2
@@ -350,11 +350,11 @@ def parse_version_file(text: str, origin: str) -> Request:
             )
         if word in _KEYS and equals and not behind:
             raise RequestError(f"`{word}` has no value at {where}", "write one, or remove the line")
-        # Only ranges have blanks, behind their commas.
+        # Only ranges may have blanks, after their commas.
         if not line.isascii() or (len(value.split()) > 1 and "," not in value):
             raise RequestError(
                 f"cannot read `{brief(line)}` at {where}",
-                # An older PowerShell writes two bytes for each letter.
+                # Older PowerShells write UTF-16.
                 "save it as UTF-8"
                 if "\0" in line
                 else "write one request per line: `10.1`, or `cuda 10.1` and `cudnn 7.6`",
@@ -382,7 +382,7 @@ def parse_version_file(text: str, origin: str) -> Request:
 
 
 def _keyed(line: str) -> tuple[str, str]:
-    """Split a line at its key, which a bare request has none of."""
+    """Split a line into key and value; a bare request is a value of `cuda`."""
     for key in filter(line.startswith, _KEYS):
         behind = line.removeprefix(key)
         value = behind.lstrip(" \t")
