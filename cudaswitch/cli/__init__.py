@@ -60,7 +60,7 @@ _SYNONYMS = {
     "run": "exec",
     "version": "--version",
 }
-"""Word of a like tool → what it is called here."""
+"""Word of a similar tool → what it is called here."""
 
 
 class _Commands(click.Group):
@@ -74,7 +74,7 @@ class _Commands(click.Group):
         command: click.Command = getattr(module, cmd_name, None) or getattr(
             module, f"{cmd_name}_command"
         )
-        # What is loaded stays; it need not be looked through again and again.
+        # Loaded modules stay: the collector need not examine them again and again.
         gc.freeze()
         gc.enable()
         return command
@@ -101,7 +101,7 @@ class _Commands(click.Group):
             meant = _SYNONYMS.get(args[0]) or nearest(args[0], self.list_commands(ctx))
             if not meant:
                 raise
-            # In the words that click has for options.
+            # In click's words for options.
             message = f"{error.message.rstrip('.')}. Did you mean {meant!r}?"
             raise click.UsageError(message, ctx) from None
         if name and command and any(not word or word.endswith("=") for word in words):

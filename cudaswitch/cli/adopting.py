@@ -1,4 +1,4 @@
-"""The command that registers toolkits in their place: adopt."""
+"""The command that registers toolkits where they are: adopt."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _scanned(store: Store) -> list[Toolkit]:
 
 
 def _adopted(store: OwnStore, found: Sequence[Toolkit]) -> Iterator[Toolkit]:
-    """Adopt each toolkit; say why of those that cannot be."""
+    """Adopt each toolkit; say why if one cannot be adopted."""
     for kit in found:
         words = (store, Path(kit.path), kit.version, kit.cudnn)
         try:

@@ -1,4 +1,4 @@
-"""What shells ask behind `use`, pins and version files, where there is no ready answer: want."""
+"""What shells call for `use`, pins and version files, if there is no ready answer: want."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from cudaswitch.cli.switching import use
 from cudaswitch.errors import ChoiceError
 
 _ANY_PATH = click.Path(readable=False)
-"""What cannot be read is told as everywhere else, not as a wrong option."""
+"""A file that cannot be read is reported as everywhere else, not as a wrong option."""
 
 _PLACES = ("-n", "--name", "-p", "--prefix", "--dir", "--global")
-"""What says to `pin` where."""
+"""The options that tell `pin` where."""
 
 
 class _Want(click.Command):
-    """What shells call for `use`: it proposes no option that people cannot give."""
+    """What shells call for `use`: it proposes no option that `use` does not have."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:

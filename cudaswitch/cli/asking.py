@@ -1,4 +1,4 @@
-"""Commands that only tell: current, which."""
+"""Commands that only report: current, which."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def check(ctx: click.Context, request: str | None, cudnn: str | None, as_json: b
 
 
 def _told(result: Result) -> str:
-    """Say a result in one line that fits; what is cut off stands in `--json`."""
+    """Say a result in one line that fits; `--json` has what is cut off."""
     status = WORDS[result.status].ljust(_STATUS)
     text = f"{status}  {result.name.ljust(_NAME)}  {result.detail}"
     return _cut(" ".join(text.splitlines()), _WIDTH).rstrip()
@@ -64,7 +64,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _blame(failed: list[Result], kit: Toolkit) -> None:
-    """Name each file that failed in full, and what may fix it."""
+    """Name in full each file that failed, and what may fix it."""
     for result in failed:
         talk.say(f"`{result.path or result.name}`: {result.detail}")
     if kit.packages and any(result.kind == "library" for result in failed):

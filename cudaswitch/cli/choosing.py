@@ -1,4 +1,4 @@
-"""What `lock`, `download` and `mirror` are about: a lock file, or what one would be written of."""
+"""What `lock`, `download` and `mirror` work on: a lock file, or what one would list."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Asked:
     offline: bool
 
     def use_mirror(self) -> None:
-        """Take what the source has from its mirror from here on, for a lock file too."""
+        """Take what the source has from its mirror from now on, also for a lock file."""
         sources.use_mirror(self.source, self.mirror)
 
 
@@ -61,14 +61,14 @@ _ASKING = (
     *(options.cudnn, options.source, options.mirror, options.channels, options.components),
     *(options.platforms, options.offline),
 )
-"""What a command line says of each field of Asked, in the order of `--help`."""
+"""The parameters for the fields of Asked, in the order of `--help`."""
 
 
 def asking(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command WHAT and the options for it, which it gets as one value, `asked`.
 
-    Where it has `lock_option` too, only one of the two may be given, and what says how a version
-    is got goes with WHAT alone.
+    If it has `lock_option` too, only one of the two may be given, and options that say how to get
+    a version require WHAT.
     """
 
     @wraps(command)
@@ -104,7 +104,7 @@ def chosen_or_locked(asked: Asked, lock_file: Path | None, work: Path) -> list[C
 def find_lock(named: Path | None, folder: Path | None = None, hint: str = _WRITES) -> Path:
     """Return the lock file: the one named, that of the project, or that in the folder.
 
-    Raises RequestError with the hint where there is none.
+    Raises RequestError with the hint if there is none.
     """
     if named is not None:
         return named
@@ -117,9 +117,9 @@ def find_lock(named: Path | None, folder: Path | None = None, hint: str = _WRITE
 
 
 def locked_for(path: Path, platforms: Sequence[str]) -> list[LockedToolkit]:
-    """Read what a lock file names for these platforms, without any for all.
+    """Read what a lock file lists for these platforms, or for all if none are named.
 
-    Raises CudaswitchError where it has nothing for one of them, or at all, as that of another tool.
+    Raises CudaswitchError if it has nothing for one of them, or at all, as another tool's file.
     """
     found = read_lock(path)
     if not found:
@@ -135,7 +135,7 @@ def locked_for(path: Path, platforms: Sequence[str]) -> list[LockedToolkit]:
 
 
 def choose(asked: Asked, work: Path) -> list[ChosenKit]:
-    """Work out the exact packages; nothing is downloaded whose index states its hash."""
+    """Work out the exact packages; a file is downloaded only if its index states no hash."""
     chosen = []
     named = tuple(dict.fromkeys(each for each in asked.what if files.names_file(each)))
     if named and asked.cudnn:
@@ -171,7 +171,7 @@ def _requests(asked: Asked, named: Sequence[str]) -> list[Request]:
 
 
 def project_file() -> Path | None:
-    """Return the `.cuda-version` that holds in the working directory."""
+    """Return the `.cuda-version` that applies in the working directory."""
     found = version_file(working_directory(os.environ), os.environ)
     return Path(found) if found else None
 
@@ -214,5 +214,5 @@ def _of_files(named: Sequence[str], platform: str, work: Path, offline: bool) ->
 
 
 def _url_of(path: Path) -> str:
-    """Spell a file's place, however its folder was named; its own name tells what it is."""
+    """Spell a file's place with its folder resolved; its own name tells what it is, and stays."""
     return (path.parent.resolve() / path.name).as_uri()

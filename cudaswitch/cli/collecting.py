@@ -1,4 +1,4 @@
-"""The command that takes away what nobody needs: gc."""
+"""The command that removes what nobody needs: gc."""
 
 from __future__ import annotations
 

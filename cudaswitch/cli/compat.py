@@ -21,18 +21,18 @@ from cudaswitch.versions import Version, is_version
 if TYPE_CHECKING:
     _Choice = click.Choice[str]
 else:
-    _Choice = click.Choice  # no generic before click 8.2
+    _Choice = click.Choice  # not generic before click 8.2
 
 
 class _Framework(_Choice):
-    """Completes names of frameworks; unlike click's, it leaves it to the command to refuse one."""
+    """Completes names of frameworks; unlike click's, it lets the command refuse an unknown one."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         return value
 
 
 def _named(text: str) -> str:
-    """Return a framework's name here for that, its title, or a package: `torch`, `PyTorch`."""
+    """Return a framework's name here, given that, its title or a package: `torch`, `PyTorch`."""
     if is_version(text) or text.lower() in ("cuda", "cudnn"):
         raise ChoiceError(
             f"`{text}` is not a framework", "cudaswitch compat lists the CUDA releases"
@@ -101,7 +101,7 @@ def _release(cuda: Version) -> dict[str, Any]:
 
 
 def _builds(name: str, version: str | None) -> list[Build]:
-    """List what is known of a framework, of its releases that begin so, or of one build.
+    """List the known builds of a framework, of its releases that `version` names, or one build.
 
     A table has a row where something changed; the releases in between are answered as
     `resolve` does.
@@ -114,7 +114,7 @@ def _builds(name: str, version: str | None) -> list[Build]:
         )
     if version is None:
         return list(found.builds)
-    from cudaswitch.resolver.releases import release_of  # noqa: PLC0415  # for one version alone
+    from cudaswitch.resolver.releases import release_of  # noqa: PLC0415  # only for one version
 
     text, _, tag = version.partition("+")
     wanted = release_of(text)

@@ -59,7 +59,7 @@ def set_(name: str, values: tuple[str, ...]) -> None:
     many = kind in (settings.NAMES, settings.PATHS)
     if len(values) > 1 and not many:
         raise click.UsageError(f"{name} takes a single value")
-    # In one word too, as a variable has them.
+    # A list may also be given in one word, as in a variable.
     each = [kind.from_text(value) for value in values]
     parts = tuple(part for one in each if isinstance(one, tuple) for part in one)
     _change(name, settings.checked(name, parts or values if many else each[0]))
@@ -69,16 +69,16 @@ def set_(name: str, values: tuple[str, ...]) -> None:
 @click.argument("name")
 def unset(name: str) -> None:
     """Remove a setting from config.toml."""
-    # What is there and is no setting stops all other commands.
+    # A name in the file that is no setting stops all other commands, so it can be removed too.
     _change(name if name in settings.written() else settings.known(name), None)
 
 
 def _change(name: str, value: Value | None) -> None:
-    from cudaswitch.changing import own_store  # noqa: PLC0415  # for who writes
+    from cudaswitch.changing import own_store  # noqa: PLC0415  # only writing needs it
     from cudaswitch.cli.packages import bring_up_to_date  # noqa: PLC0415  # the same
     from cudaswitch.configuring import change  # noqa: PLC0415  # the same
 
-    # What is mended may make a file valid whose settings did not count until now.
+    # The change may make a file valid whose settings did not count until now.
     counts_anew = bool(settings.faults())
     change(name, value)
     _tell_of_variable(name)
@@ -86,17 +86,17 @@ def _change(name: str, value: Value | None) -> None:
     for fault in left:
         talk.caution(fault)
     if left:
-        # All that follows reads the whole file, and who mends the rest of it comes by here.
+        # All that follows needs a valid file, and the command that mends the rest comes by here.
         return
     try:
         if name == "libraries" or counts_anew:
-            # Ready answers hold only where nothing is set, and hooks have it written into them.
+            # Ready answers depend on this setting, and hooks have it written into them.
             bring_up_to_date()
         elif name == "stores":
-            # Shims and completion read no TOML.
+            # Shims and completion cannot read TOML, and need the stores published.
             own_store().publish_anew()
     except CudaswitchError as error:
-        # The file is elsewhere, and has what was asked for.
+        # config.toml is not in the store, and has what was asked for.
         talk.say(f"cached answers, hooks and shims were not updated: {error.message}")
 
 

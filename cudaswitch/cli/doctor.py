@@ -20,7 +20,7 @@ from cudaswitch.doctor.pasted import read
 from cudaswitch.errors import CudaswitchError
 
 _PATIENCE = 2.0
-"""Seconds that a pipe may take until its first byte: one that nobody writes to never ends."""
+"""Seconds to wait for a pipe's first byte: a pipe that nobody writes to never ends."""
 
 
 @click.command(
@@ -65,7 +65,7 @@ def doctor(ctx: click.Context, as_json: bool, fix: bool, yes: bool) -> None:
 
 
 def _given() -> os.stat_result | None:
-    """Return what is known of standard input, None where there is none."""
+    """Return what is known of standard input, None if there is none."""
     try:
         return os.fstat(sys.stdin.fileno())
     except (AttributeError, OSError, ValueError):
@@ -73,7 +73,7 @@ def _given() -> os.stat_result | None:
 
 
 def _pasted() -> str:
-    """Read standard input where somebody wrote something to it; never wait for nobody."""
+    """Read standard input if something is written to it; do not wait if nobody writes."""
     given = _given()
     if given is None or stat.S_ISCHR(given.st_mode):  # a terminal, /dev/null
         return ""
@@ -102,7 +102,7 @@ def _tell(findings: list[Finding]) -> None:
 
 
 def _mend(findings: list[Finding], yes: bool) -> None:
-    """Do what is safe, each after it was shown and agreed to; name what is left to the person."""
+    """Apply safe fixes, each after it was shown and confirmed; name what is left to the user."""
     done = set()
     for finding in findings:
         safe = finding.found.safe

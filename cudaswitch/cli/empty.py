@@ -1,4 +1,4 @@
-"""Empty words on the command line, which are the value of no option and no argument.
+"""Refuse empty words on the command line: no option or argument takes one as its value.
 
 A variable that is not set must not mean the working directory, nor that an option was not given.
 """
@@ -10,18 +10,18 @@ from collections.abc import Sequence
 import click
 
 _SAID_ELSEWHERE = "values"
-"""What `config set` is given: its own check says what each setting takes."""
+"""The parameter of `config set`, whose own check says what each setting takes."""
 
 
 def refuse_empty(
     command: click.Command, name: str, words: Sequence[str], outer: click.Context
 ) -> None:
-    """Raise UsageError where a word is empty that a command, or one of its own, takes as a value.
+    """Raise UsageError if a word that a command, or its subcommand, takes as a value is empty.
 
-    Words are looked at before they have a type: an empty one is a path, the working directory.
+    Words are checked before click converts them: as a path, "" becomes the working directory.
     """
     context = click.Context(command, info_name=name, parent=outer)
-    if name == "exec" and "--" in words:  # the rest is another's
+    if name == "exec" and "--" in words:  # the rest is the other program's
         words = words[: words.index("--")]
     inner = None
     try:
@@ -29,7 +29,7 @@ def refuse_empty(
         if isinstance(command, click.Group) and rest:
             inner = command.resolve_command(context, rest)
     except click.UsageError:
-        return  # who parses them next says it
+        return  # the actual parsing reports it
     if inner and inner[0] and inner[1]:
         refuse_empty(inner[1], inner[0], inner[2], context)
         return
@@ -38,7 +38,7 @@ def refuse_empty(
         if param.name != _SAID_ELSEWHERE and (value == "" or _is_one_of(value)):
             raise click.UsageError(f"`{_shown(param)}` is empty", context)
     if "" in rest:
-        # In the words that click has for others, which shows nothing.
+        # As click says it for other words; its own message would show nothing.
         raise click.UsageError("Got unexpected extra argument ('')", context)
 
 

@@ -1,4 +1,4 @@
-"""The command that brings toolkits: install."""
+"""The command that installs toolkits: install."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def install(
     if cudnn and len(named) == len(what):
         raise click.UsageError(LIBRARY_OF_FILE)
     refuse_words(what)
-    # Each is looked at before any of them is downloaded.
+    # All requests are checked before anything is downloaded.
     requests = {each: wanted(each, cudnn) for each in what if each not in named}
     said_by = click.get_current_context().get_parameter_source("components")
     are_named = said_by is not ParameterSource.DEFAULT
@@ -101,14 +101,14 @@ def install(
                 bundles.append(got)
                 continue
             made[got.name] = got
-        # What is adopted without them gives way to one of its name that has them.
+        # An adopted toolkit that lacks parts gives way to one of its name that has them.
         anew = force or lacking
         for kits in install_artifacts(store, bundles, platform=platform, force=anew):
             made |= {kit.name: kit for kit in kits}
         for each, delivery in deliveries.items():
             files.remember(each, delivery, cache())
     if not bundles:
-        # Its compiler may be another one by now.
+        # The host compiler for a toolkit may be another one by now.
         with contextlib.suppress(CudaswitchError):
             store.publish_anew()
     bring_up_to_date()

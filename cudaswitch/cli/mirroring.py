@@ -24,7 +24,7 @@ _HINTS = {
 }
 """Part of the tree → how it is used, with the URL that the tree has on a server."""
 _OF_LOCK = {"simple": "cudaswitch config set mirrors.pypi URL/simple, then cudaswitch sync"}
-"""The same where it has just what a lock file names: without a list of releases."""
+"""The same for a tree with just what a lock file names, without a list of releases."""
 
 
 @click.command(

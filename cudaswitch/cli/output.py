@@ -19,7 +19,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON w
 
 
 class Group(click.Group):
-    """A command that has commands: `--help` lists them as it does all, without full stops."""
+    """A command with subcommands: `--help` lists them like the others, without full stops."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         shown = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
@@ -31,15 +31,15 @@ class Group(click.Group):
 
 def examples(*commands: str) -> str:
     """Return what ends a command's help: each example whole, on a line of its own."""
-    # What stands behind \b is not filled.
+    # click does not wrap a paragraph that begins with \b.
     return "\b\nExample: " + "\n         ".join(commands)
 
 
 def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
-    """Tell what of this machine a toolkit's nvcc is too old for: its C library, its compiler.
+    """Say if a toolkit's nvcc is too old for this machine's C library or its compiler.
 
-    `compiler` is the one that is named for it instead; where that is not there, the package
-    that brings it is told.
+    `compiler` is the one that is named for it instead; if that is not there, a hint says which
+    package brings it.
     """
     from cudaswitch.store import compiles_here  # noqa: PLC0415  # --help needs no store
 
@@ -67,7 +67,7 @@ def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
 
 
 def tell_of_no_toolkit(store: Store) -> None:
-    """Say that what was installed is no part of a toolkit yet, as cuDNN alone."""
+    """Say that what was installed is not part of a toolkit yet, such as cuDNN alone."""
     used = {package for kit in store.toolkits() for package in kit.packages}
     lone = {
         (one.cuda, one.platform)

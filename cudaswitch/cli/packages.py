@@ -29,27 +29,27 @@ from cudaswitch.versions import LONGEST_NAME, TAKEN, is_alias_name, parse_reques
 
 
 def bring_up_to_date() -> None:
-    """Let hooks, shims and ready files follow a change of what is installed.
+    """Update hooks, shims and ready files after a change of what is installed.
 
-    What a killed run did not come to is done too.
+    What a killed run did not get to is done too.
     """
-    from cudaswitch import pins, ready, shims  # noqa: PLC0415  # for who changes something
+    from cudaswitch import pins, ready, shims  # noqa: PLC0415  # only changes need it
 
     own_store().settle()
     pins.refresh()
     try:
         shims.refresh()
     except StoreError as error:
-        # What was asked for is done.
+        # Only a caution: what was asked for is done.
         talk.caution(error)
     ready.refresh()
 
 
 @contextlib.contextmanager
 def brought_up_to_date() -> Iterator[None]:
-    """Bring up to date what follows the store, also where a change of several steps ends half way.
+    """Update what depends on the store, even if a change of several steps ends half way.
 
-    What ended it is told then, and no more.
+    In that case, only what ended it is reported.
     """
     try:
         yield
@@ -84,7 +84,7 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
     try:
         chosen = list(dict.fromkeys(one_installed(name) for name in toolkits))
     except NotInstalledError:
-        # A run that was killed may have removed it without bringing hooks up to date.
+        # A killed run may have removed it without updating hooks.
         bring_up_to_date()
         raise
     if not force:
@@ -98,7 +98,7 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
         _refuse_used([kit.name for kit in chosen], store.folders_of(chosen))
     with brought_up_to_date():
         for kit in chosen:
-            # A process that has begun to use it meanwhile is found where the files are by then.
+            # A process that has begun to use it since is found by where the files are then.
             store.remove(kit, (lambda _: None) if force else partial(_refuse_used, [kit.name]))
             telling.removed(kit)
 
@@ -112,9 +112,9 @@ def _refuse_used(names: list[str], folders: list[Path]) -> None:
 
 
 def one_installed(name: str) -> Toolkit:
-    """Return the toolkit that a name or request means in the person's own store.
+    """Return the toolkit that a name or request means in the user's own store.
 
-    Raises StoreError where it means several, or only one that others keep.
+    Raises StoreError if it means several, or only one in a shared store.
     """
     stores = all_stores()
     store, fitting = _fitting(stores, name)
@@ -165,7 +165,7 @@ def _named(store: Store, name: str) -> list[Toolkit]:
 
 
 def _tell_of_askers(alias: str) -> None:
-    """Tell who asks by a name that is gone."""
+    """Say who still asks for an alias that is gone."""
     pins = holdings(all_toolkits())
     asking = [one.holder for one in pins if (one.request or "").partition("+")[0] == alias]
     if asking:
@@ -203,7 +203,7 @@ def alias(name: str | None, request: str | None, delete: bool) -> None:
     if request is None:
         raise click.UsageError("say what the alias stands for: a version, a range or a name")
     meant = parse_request(request)
-    # As it would be then: it may lead to itself.
+    # Follow the alias as it would be then: it may lead to itself.
     tables = [store.aliases() | {name: str(meant)}, *(one.aliases() for one in all_stores()[1:])]
     end = followed(parse_request(name), tables)
     store.set_alias(name, str(meant))

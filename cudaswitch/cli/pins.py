@@ -78,7 +78,7 @@ def chosen_place(
 
 
 def _active() -> Environment | None:
-    """Return the active environment. Where the one that was entered last is gone none steps in."""
+    """Return the active environment. If the one entered last is gone, no other steps in."""
     last = next(iter(entered(os.environ)), None)
     if last and (told := why_no_folder(last)):
         raise EnvironmentNotFoundError(
@@ -144,7 +144,7 @@ def pin(
 
 
 def _tell_of_stronger(place: Environment | Path, kit: Toolkit | None) -> None:
-    """Say who asks for another toolkit here, before a pin that else would hold here."""
+    """Say what takes precedence here over a pin that would otherwise apply."""
     directory = working_directory(os.environ)
     if isinstance(place, Path):
         file = str(place)
@@ -178,7 +178,7 @@ def _tell_of_stronger(place: Environment | Path, kit: Toolkit | None) -> None:
 
 
 def _told(asked: Request, kit: Toolkit | None, auto: str | None) -> str:
-    """Tell what a pin says, and which toolkit that is now; `auto` stands in where it is none."""
+    """Say what a pin requests, and which toolkit that is now; `auto` stands in for none."""
     if kit is None:
         return auto or "no toolkit"
     if kit.name == str(asked):

@@ -84,7 +84,7 @@ def lock(asked: Asked, target: str | None) -> None:
 
 
 def _named_place(target: str) -> str:
-    """Return where a lock file is to go. Raises RequestError where none can be."""
+    """Return the path for a lock file. Raises RequestError if none can be there."""
     if os.path.isdir(target) or target.endswith("/"):
         file = shlex.quote(os.path.join(target, NAME))
         raise RequestError(f"`{target}` is a folder", f"name a file in it: -o {file}")
@@ -92,9 +92,9 @@ def _named_place(target: str) -> str:
 
 
 def _default_place(asked: Asked) -> str:
-    """Return where a project has its lock file. Raises RequestError where something else is there.
+    """Return where a project has its lock file. Raises RequestError if something else is there.
 
-    That may have come with the project: a link to any file of the person's, or a pipe.
+    That may have come with the project: a link to any file of the user's, or a pipe.
     """
     file = None if asked.what else project_file()
     path = str(file.with_name(NAME)) if file else NAME
@@ -117,7 +117,7 @@ def _is_stdout(path: str) -> bool:
 
 
 def _checked(kits: Sequence[LockedToolkit], path: Path) -> str:
-    """Spell a lock file that can be read again, whatever an index has put into its URLs."""
+    """Spell a lock file, and make sure that it can be read, whatever an index put into URLs."""
     text = lock_text(kits)
     parse_lock(text.encode(), path)
     return text
@@ -220,7 +220,7 @@ def download(asked: Asked, lock_file: Path | None, folder: Path) -> None:
 
     For machines without a network: `cudaswitch sync --offline --from-dir DIR` installs them there.
     """
-    from cudaswitch.mirroring import put  # noqa: PLC0415  # for this alone
+    from cudaswitch.mirroring import put  # noqa: PLC0415  # only this needs it
 
     asked.use_mirror()
     with workplace(cache()) as work:
@@ -244,7 +244,7 @@ def download(asked: Asked, lock_file: Path | None, folder: Path) -> None:
 
 
 def _with_earlier(kits: Sequence[LockedToolkit], path: Path) -> list[LockedToolkit]:
-    """Add what a folder's lock file lists already: other requests, and files, to files."""
+    """Add what a folder's lock file lists already: other requests, and other named files."""
     if not os.path.lexists(path):
         return list(kits)
     listed = {(kit.cuda, kit.cudnn, kit.platform): kit for kit in read_lock(path)}

@@ -1,4 +1,4 @@
-"""What `verify --repair` does: loaded by it alone, with all that brings and unpacks packages."""
+"""What `verify --repair` does: loaded only for it, with all that fetches and unpacks packages."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from cudaswitch.verifying import Finding, check
 def repair_all(
     store: OwnStore, names: Sequence[str], findings: Sequence[Finding], offline: bool
 ) -> bool:
-    """Put right all that `verify` has found in the person's own store, of toolkits or of all.
+    """Repair all that `verify` has found in the user's own store, in the toolkits named or in all.
 
-    What cannot be mended is told, and stops nothing else; returns whether there is none of it.
+    What cannot be repaired is reported, and stops nothing else. Returns whether all could be.
     """
     require_writable(store.home, mends=True)
     failures: dict[str, CudaswitchError] = {}
@@ -39,7 +39,7 @@ def repair_all(
     owners = dict.fromkeys(
         one.owner.partition("/")[::2] for one in findings if one.owner not in strange
     )
-    # Where nothing can be brought, nothing is changed either.
+    # If nothing can be fetched, nothing is changed either.
     with workplace(cache()) as work:
 
         def obtain(package: Package) -> Artifact:
@@ -55,7 +55,7 @@ def repair_all(
     for name in [name for kind, name in owners if kind == "toolkits"]:
         with _noted(f"toolkits/{name}", failures):
             recipe = recipe_of(store, name)
-            # Of damaged packages none is made.
+            # No toolkit is composed of damaged packages.
             if not any(f"packages/{at}" in failures for at in recipe.toolkit.packages):
                 recipes[name] = recipe
     if recipes or not failures:

@@ -64,7 +64,7 @@ def resolve(
     if as_json:
         talk.data(resolution.to_json())
     else:
-        # Only a terminal has a width, 0 if it does not tell; what programs read is never broken.
+        # Only a terminal has a width, 0 if it is unknown; lines for programs are never broken.
         width = (os.get_terminal_size().columns or None) if sys.stdout.isatty() else None
         for text in explain(resolution, width).splitlines():
             talk.line(text)

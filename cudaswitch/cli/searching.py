@@ -70,7 +70,7 @@ def search(
             failed.append(error)
             continue
         found += _meant(sought, sorted(listed, key=_newest_first, reverse=True))
-    # What is known of runfiles is no answer of anybody.
+    # Runfiles are known from our own table, so they are no source's answer.
     if failed and len(failed) == sum(name != "runfile" for name, _ in places):
         raise SourceError("no source could be reached", failed[0].hint)
     rows = [(each, _runs(each, target)) for each in found]
@@ -86,7 +86,7 @@ def search(
 
 
 def _meant(sought: Sought, listed: list[Listed]) -> list[Listed]:
-    """Return what is listed, newest first; of the toolkits one alone where `latest` is sought."""
+    """Return what is listed, newest first; only one of the toolkits if `latest` is sought."""
     if sought.cuda is None or sought.cuda.text != "latest":
         return listed
     kits = [each for each in listed if each.component == "cuda"]
@@ -94,7 +94,7 @@ def _meant(sought: Sought, listed: list[Listed]) -> list[Listed]:
 
 
 def _sought(text: str) -> Sought:
-    """Read what a person searches for."""
+    """Read what the user searches for."""
     component, _, version = text.strip().partition(" ")
     if not component:
         return Sought()
@@ -118,25 +118,25 @@ def _sought(text: str) -> Sought:
 
 
 def _places(source: str | None, channels: tuple[str, ...]) -> Iterator[tuple[str, sources.Index]]:
-    """Yield what is asked, each conda channel by itself, with its name for messages."""
+    """Yield the sources to ask, each conda channel separately, with names for messages."""
     for name in [source] if source else sources.NAMES:
         if name != "conda":
             yield name, sources.index(name, channels)
             continue
-        from cudaswitch.sources.channels import usual_channels  # noqa: PLC0415  # it loads much
+        from cudaswitch.sources.channels import usual_channels  # noqa: PLC0415  # slow to load
 
         for channel in channels or usual_channels():
             yield f"conda ({redact(channel)})", sources.index("conda", (channel,))
 
 
 def _newest_first(each: Listed) -> tuple[bool, Version, Version]:
-    # For which CUDA a cuDNN was built may be a range.
+    # The CUDA that a cuDNN was built for may be a range.
     bounds = map(Version, _NUMBER.findall(each.cuda or ""))
     return each.component == "cuda", each.version, min(bounds, default=Version("0"))
 
 
 def _runs(each: Listed, platform: str) -> bool | None:
-    """Tell whether this machine's driver runs a toolkit; None where nothing tells."""
+    """Tell whether this machine's driver runs a toolkit; None if that is not known."""
     if each.component != "cuda" or platform != current_platform():
         return None
     driver, system = _driver(), system_of(platform)

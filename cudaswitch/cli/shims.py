@@ -64,7 +64,7 @@ def path_command() -> None:
 
 
 def _wins(folder: str, tools: list[str]) -> bool:
-    """Tell whether a folder is on PATH, behind nothing that has one of its tools."""
+    """Tell whether a folder is on PATH, and nothing before it has one of its tools."""
     for at in os.environ.get("PATH", "").split(os.pathsep):
         if os.path.realpath(at) == os.path.realpath(folder):
             return True

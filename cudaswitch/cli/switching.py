@@ -50,11 +50,11 @@ def _needs_integration(name: str, request: str) -> None:
 
 
 class _Exec(click.Command):
-    """A command that takes everything behind `--` as it is."""
+    """A command that takes everything after `--` as it is."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--" not in args and (begins := self._command_in(args)) is not None:
-            # Spelt out for a message, a line break would be another word.
+            # A message spells out control characters, which would change the words.
             named = shlex.join(args[begins:]) if "".join(args[begins:]).isprintable() else "CMD..."
             meant = " ".join(["cudaswitch exec", *map(shlex.quote, args[:begins]), "--", named])
             raise ChoiceError("put the command after `--`", meant)
@@ -63,9 +63,9 @@ class _Exec(click.Command):
         return super().parse_args(ctx, args[:at])
 
     def _command_in(self, args: list[str]) -> int | None:
-        """Tell where the command begins in a line without `--`, None where there seems to be none.
+        """Return where the command begins in a line without `--`, None if there seems to be none.
 
-        Of words that are no options only the first may be a request.
+        Of words that are not options, only the first may be a request.
         """
         options = {
             name for one in self.params if isinstance(one, click.Option) for name in one.opts

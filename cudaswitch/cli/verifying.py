@@ -61,7 +61,7 @@ def verify(toolkits: tuple[str, ...], repair: bool, offline: bool, as_json: bool
         mended = [one for one in before if one.shown not in left]
     elif repair:
         bring_up_to_date()
-    # What could not be repaired has been told, with its own hint.
+    # What could not be repaired has been reported, with its own hint.
     if is_whole or as_json:
         _tell(store, reports, mended, as_json)
     else:
@@ -72,7 +72,7 @@ def verify(toolkits: tuple[str, ...], repair: bool, offline: bool, as_json: bool
 
 def _named(stores: Sequence[Store], name: str) -> tuple[Store, str]:
     for store in stores:
-        # One whose record is damaged cannot be looked up.
+        # A toolkit whose record is damaged cannot be looked up.
         if name in store.names():
             return store, name
     store, kit = one_anywhere(stores, name)
@@ -123,7 +123,7 @@ def _tell_of_mended(mended: Sequence[Finding]) -> None:
 
 
 def _place(store: Store, one: Finding) -> str:
-    """Name what was found, as `ls` does where a link stands for a whole folder."""
+    """Return the path of a finding; a link in place of a whole folder is shown as by `ls`."""
     path = store.home.root / one.shown
     return f"{path} -> {path.readlink()}" if not one.path and os.path.islink(path) else str(path)
 

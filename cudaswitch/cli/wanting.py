@@ -1,4 +1,4 @@
-"""What WHAT means for install, lock and download; what of it is there, and the rest."""
+"""What WHAT means for install, lock and download; what of it is there, and how to get the rest."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _OF_VERSION = {
     "channels": "--channel",
     "components": "--components",
 }
-"""Options that say how a version is got, by their parameters' names."""
+"""Options that say how to get a version, by their parameters' names."""
 _FULL = 3
-"""The parts of a version that names one release; CUDA's and cuDNN's alike."""
+"""How many parts a version has that names one release, CUDA's and cuDNN's alike."""
 
 
 def refuse_words(what: Sequence[str]) -> None:
@@ -67,10 +67,10 @@ def refuse_words(what: Sequence[str]) -> None:
 
 
 def refuse_unheeded(why: str) -> None:
-    """Refuse options that say how a version is got, on a command line that asks for none."""
+    """Refuse options that say how to get a version, on a command line that asks for none."""
     context = click.get_current_context()
     for name, option in _OF_VERSION.items():
-        # A mirror may have exact files too, and says of which source it is one.
+        # A mirror may have exact files too, and --from says which source it mirrors.
         serves = name == "source" and context.params["mirror"]
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE and not serves:
             raise click.UsageError(f"{option} requires a version: {why}")
@@ -86,9 +86,9 @@ def means_auto(what: str) -> bool:
 
 
 def chosen_here(what: str) -> tuple[Version | None, bool]:
-    """Tell which CUDA that is installed `auto` means, and whether it lacks what is opened of it.
+    """Tell which installed CUDA `auto` means, and whether it lacks what is used of it.
 
-    One that lacks nvcc alone runs what is there; who builds extensions is told what brings it.
+    One that lacks only nvcc runs what is there; a caution tells what brings nvcc for builds.
     """
     kits = all_present() if means_auto(what) else []
     answer = resolved(required_environment(os.environ, ""), kits) if kits else None
@@ -102,7 +102,7 @@ def chosen_here(what: str) -> tuple[Version | None, bool]:
 def wanted(what: str, cudnn: str | None) -> Request:
     """Return the request for a WHAT that names no file; `auto` is what the environment needs.
 
-    Raises SourceError where nothing but a folder or another thing that is no file has that name.
+    Raises SourceError if only a folder, or something else that is not a file, has that name.
     """
     request = parse_request(what, cudnn)
     if request.is_alias and os.path.lexists(what) and not _is_known(request.text):
@@ -125,11 +125,11 @@ def wanted(what: str, cudnn: str | None) -> Request:
 
 @dataclass(frozen=True)
 class Order:
-    """How a request is to be got for the store `home`, as the options of `install` say.
+    """How to get a request for the store `home`, as the options of `install` say.
 
-    With `anew` it does not matter what is there. With `fitting` it is enough that something
-    fits, the `chosen` CUDA before others; else a version that is not given in full means the
-    newest that there is. `names_components` says that the components are not just the usual ones.
+    With `anew`, it does not matter what is there. With `fitting`, it is enough that something
+    there fits, the `chosen` CUDA before others; otherwise a version that is not given in full
+    means the newest one available. `names_components` says that components were named.
     """
 
     home: Home
@@ -149,12 +149,12 @@ class Order:
         got = self._supplied(request)
         if isinstance(got, Toolkit):
             source, why = self._source(request)
-            # Where nobody has named the source there is a reason to tell.
+            # There is a reason only if nobody has named the source.
             self._tell_unheeded(got, source if why is None and got.source != source else None)
         return got
 
     def _supplied(self, request: Request) -> Toolkit | sources.Delivery:
-        # Whatever is there, a source that cannot be is told.
+        # Options that name an impossible source are refused, whatever is there.
         sources.require(self._source(request)[0], self.channels)
         if self.anew or self.platform:
             return self._whole(request)
@@ -189,7 +189,7 @@ class Order:
         return found
 
     def _tell_unheeded(self, kit: Toolkit, source: str | None = None) -> None:
-        """Say that a toolkit stays as it is, where the options ask for another one.
+        """Say that a toolkit stays as it is, if the options ask for another one.
 
         `source` is the one that is asked for, if the toolkit is not from there.
         """
@@ -197,7 +197,7 @@ class Order:
             whence = {"system": "adopted", "file": "from a file"}
             shown = whence.get(kit.source, f"from {kit.source}")
             talk.say(f"CUDA {kit.version} is already installed, {shown}")
-            # What is adopted has no source that could bring it again.
+            # An adopted toolkit has no source that could bring it again.
             anew = "installs another one" if kit.source == "system" else "reinstalls it"
             force = f"installs that of {source}, if there is one" if source else anew
             talk.hint(f"--force {force}")
@@ -210,7 +210,7 @@ class Order:
                 raise
             index, _ = self._index(request)
             with contextlib.suppress(SourceError):
-                # A component that is new is there, or the source names those that are.
+                # The source has a component that is new, or it names those that it has.
                 index.choose(
                     request,
                     components=self.components,
