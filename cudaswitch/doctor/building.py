@@ -43,7 +43,7 @@ def _kit_of(facts: Facts, name: str, part: str) -> Kit | None:
 
 
 def _left_here(facts: Facts) -> list[str]:
-    """List what this shell still has of its toolkit where that is gone."""
+    """List the variables that still name this shell's toolkit, if that is gone."""
     home = facts.applied
     if home is None or os.path.isdir(home):
         return []
@@ -147,7 +147,7 @@ def _none_of_its_own(facts: Facts) -> Iterator[Found]:
         return
     if not other or "bin/nvcc" not in other.kit.has:
         return
-    # One in /usr/local/bin tells of a toolkit elsewhere.
+    # An nvcc in /usr/local/bin may be a wrapper of a toolkit elsewhere: its version is unknown.
     release = other.kit.version.minor if other.kit.version else "another toolkit"
     if release != home.version.minor:
         evidence = f"`{home.home}` of {home.version.minor} has none, `nvcc` is `{other.path}`"
@@ -156,7 +156,7 @@ def _none_of_its_own(facts: Facts) -> Iterator[Found]:
 
 
 def _other_ptxas(facts: Facts) -> Iterator[Found]:
-    # Whoever moves the other nvcc to the front hides the toolkit that is meant.
+    # Putting the other nvcc's folder first would hide the toolkit that is meant.
     if any(_none_of_its_own(facts)):
         return
     if facts.nvcc and facts.ptxas and facts.ptxas[0].kit.home != facts.nvcc[0].kit.home:
@@ -210,7 +210,7 @@ def _host_too_new(facts: Facts) -> Iterator[Found]:
     fix = " or ".join(bringing(accepted)) or f"name a gcc {accepted.gcc_max} in NVCC_PREPEND_FLAGS"
     if fitting:
         fix = setting(facts, "NVCC_PREPEND_FLAGS", f"-ccbin=g++-{max(fitting)}")
-    # `use` names one by itself, but where an environment or a person has one of their own.
+    # `use` names one by itself, unless an environment or the user has named one.
     by_use = not chosen_compiler(facts.variables) and not facts.get("CONDA_PREFIX")
     if fitting and by_use and any(ours.path == kit.home for ours in facts.installed):
         fix = install_command(facts, Request(str(kit.version)))

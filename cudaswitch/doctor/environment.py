@@ -48,7 +48,7 @@ def _name_of(facts: Facts, home: str) -> str:
 
 def _auto(facts: Facts) -> str:
     """Spell the command that gives the environment the toolkit that it needs to run."""
-    # Without the option it is left out of LD_LIBRARY_PATH there.
+    # Without the option, the toolkit is left out of LD_LIBRARY_PATH there.
     use = use_command(facts, "auto", " --libraries always" if facts.needs.brings else "")
     return use if facts.resolution.toolkit else chain(facts, "cudaswitch install auto", use)
 
@@ -106,7 +106,7 @@ def _two_majors(facts: Facts) -> Iterator[Found]:
         if part.kind == "dist" and match:
             by_stem.setdefault(match[1], {})[match[2]] = part.name
     by_major: dict[str, list[str]] = {}
-    # The folder has the stem's name: those of other stems get in nobody's way.
+    # The folder has the stem's name, so wheels of different stems do not conflict.
     for names in (names for names in by_stem.values() if len(names) > 1):
         for major, name in names.items():
             by_major.setdefault(major, []).append(name)
@@ -115,7 +115,7 @@ def _two_majors(facts: Facts) -> Iterator[Found]:
         keep = wanted if wanted in by_major else max(by_major, key=int)
         others = [name for major, names in by_major.items() if major != keep for name in names]
         shown = "; ".join(f"CUDA {major}: {', '.join(by_major[major])}" for major in by_major)
-        # What both own is gone with the first, and comes back with the second.
+        # Uninstalling the others removes shared files; reinstalling the rest restores them.
         stems = {re.sub(r"-cu\d+$", "", name) for name in others}
         again = [name for name in by_major[keep] if re.sub(r"-cu\d+$", "", name) in stems]
         fix = f"{pip(facts)} uninstall -y {' '.join(others)}"
@@ -156,7 +156,7 @@ def _no_libdevice(facts: Facts) -> Iterator[Found]:
         if home != facts.libdevice:
             yield Found(evidence, with_data_dir(facts, home))
             return
-        # conda's cudatoolkit keeps it in `lib`, which no option of XLA's names.
+        # conda's cudatoolkit keeps it in `lib`, where no option of XLA's can point.
         prefix = str(Path(home).parent.parent)
         there = word(facts, f"{prefix}/nvvm/libdevice/")
         copy = f"mkdir -p {there}", f"cp {word(facts, home)} {there}"
@@ -165,7 +165,7 @@ def _no_libdevice(facts: Facts) -> Iterator[Found]:
 
 def _flags_lead_nowhere(facts: Facts) -> Iterator[Found]:
     if facts.xla_data:
-        # What conda's cudatoolkit has in `lib` no option of XLA's names.
+        # No option of XLA's can point to what conda's cudatoolkit has in `lib`.
         home, in_a_toolkit, _ = (facts.libdevice or "").partition("/nvvm/libdevice/")
         evidence = f"XLA_FLAGS names `{facts.xla_data}`, which has no nvvm/libdevice"
         yield Found(evidence, with_data_dir(facts, home if in_a_toolkit else ""))

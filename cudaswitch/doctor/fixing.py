@@ -20,7 +20,7 @@ from cudaswitch.pins import pin_environment
 
 
 class Step(NamedTuple):
-    """One thing to do: what to show before it, and the doing, which returns what to say."""
+    """One thing to do: what to show first, and the function that does it and reports in words."""
 
     shown: list[str]
     do: Callable[[], str]
@@ -29,7 +29,7 @@ class Step(NamedTuple):
 def steps(safe: Safe) -> Step:
     """Work out what a safe fix does.
 
-    That and the doing raise StoreError for a file that may not be edited.
+    Both this and doing it raise StoreError for a file that may not be edited.
     """
     with _one_refusal():
         step = _step(safe)
@@ -43,7 +43,7 @@ def steps(safe: Safe) -> Step:
 
 @contextmanager
 def _one_refusal() -> Iterator[None]:
-    """Let what the system refuses be this fix's failure: others are still to be done."""
+    """Make an OSError the failure of this fix alone: others are still to be done."""
     try:
         yield
     except OSError as error:
@@ -100,7 +100,7 @@ def _without_lines(text: bytes, safe: LinesOut) -> bytes:
 
 
 def _wrapped(text: bytes, safe: WrapKernel) -> bytes:
-    """Start a kernel through `exec`, which asks its environment's pin each time."""
+    """Start a kernel through `exec`, which reads its environment's pin each time."""
     try:
         spec: dict[str, Any] = json.loads(text)
     except (ValueError, RecursionError):

@@ -24,7 +24,7 @@ from cudaswitch.sources.system import resolved, version_of
 from cudaswitch.tools import is_shim, is_toolkit_tool
 
 STUBS = ("lib64/stubs", "lib/stubs", "targets/x86_64-linux/lib/stubs")
-"""Where a toolkit has what stands for the driver's library while one links."""
+"""Where a toolkit has the stub that stands in for the driver's library when linking."""
 LIBNVVM = "nvvm/lib64/libnvvm.so.4"
 """libNVVM as Numba looks for it, of CUDA 11 to 13."""
 PROBED = (
@@ -39,7 +39,7 @@ INCLUDES = tuple(
 )
 """Where a toolkit has headers; from 13 on those of CCCL are a folder deeper."""
 _LISTED = (*LIBRARY_FOLDERS, CUPTI, *INCLUDES)
-"""Folders of a toolkit of which all is told."""
+"""Folders of a toolkit whose whole content is listed."""
 
 _HOST_VARIABLES = ("CUDACXX", "CUDAHOSTCXX", "NVCC_CCBIN")
 _LIBRARY = re.compile(
@@ -54,12 +54,12 @@ DATA_DIR = re.compile(r"""\s*--xla_gpu_cuda_data_dir=("[^"]+"|'[^']+'|\S+)""")
 _LONGEST_SCRIPT = 4096
 _LOADER_FILES = ("/etc/ld.so.conf", "/etc/ld.so.conf.d")
 _CONF_LIMIT = 1 << 20
-"""Bytes of each of these."""
+"""Bytes of each of these files."""
 
 
 @lru_cache
 def kit_at(path: str, *, runs: bool = False) -> Kit | None:
-    """Look at a folder as a toolkit; None where it is none. It `runs` what is on PATH alone."""
+    """Look at a folder as a toolkit; None if it is none. Only an nvcc on PATH is run (`runs`)."""
     try:
         home = resolved(Path(path))
     except CudaswitchError:
@@ -71,7 +71,7 @@ def kit_at(path: str, *, runs: bool = False) -> Kit | None:
 
 
 def parts_of(home: str) -> frozenset[str]:
-    """List what rules and messages ask of a toolkit: tools, libraries, headers, by their places."""
+    """List what rules and messages ask about in a toolkit: tools, libraries, headers, by path."""
     found = {at for at in PROBED if os.path.exists(f"{home}/{at}")}
     for folder in _LISTED:
         with suppress(OSError):
@@ -100,7 +100,7 @@ def homes(variables: Mapping[str, str]) -> Iterator[tuple[str, Kit]]:
 
 
 def tools(name: str, variables: Mapping[str, str]) -> Iterator[Tool]:
-    """Yield the programs of that name on PATH, shims left out: these follow what is asked for."""
+    """Yield the programs of that name on PATH, except shims, which follow what is asked for."""
     seen = set()
     for folder in variables.get("PATH", "").split(os.pathsep):
         path = Path(folder, name)
@@ -183,7 +183,7 @@ def loader_configuration() -> Iterator[ConfLine]:
 
 
 def link_to_nothing(link: Path) -> tuple[str, str] | None:
-    """Return a link and what it names, where that is not there."""
+    """Return a link and its target if it dangles, otherwise None."""
     if os.path.islink(link) and not os.path.exists(link):
         return str(link), str(link.readlink())
     return None
@@ -221,12 +221,12 @@ def bad_xla_data(variables: Mapping[str, str]) -> str | None:
 
 
 def _data_dirs(variables: Mapping[str, str]) -> list[str]:
-    """List what XLA_FLAGS names, where it holds flags and not the name of a file of flags."""
+    """List the folders in XLA_FLAGS, if it holds flags and not the name of a file of flags."""
     return [named.strip("'\"") for named in DATA_DIR.findall(variables.get("XLA_FLAGS", ""))]
 
 
 def lost_compilers(variables: Mapping[str, str]) -> dict[str, str]:
-    """Map the variables that name a compiler that is no program to what they name."""
+    """Map the variables that name a compiler, but no program, to what they name."""
     named = {name: variables.get(name, "") for name in _HOST_VARIABLES}
     named["NVCC_PREPEND_FLAGS"] = compiler_named(variables.get("NVCC_PREPEND_FLAGS", "")) or ""
     path = variables.get("PATH", "")

@@ -52,7 +52,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
     needs = facts_of(prefix)
     kits = all_toolkits()
     lost = [kit for kit in kits if not toolkit_is_there(kit.ground)]
-    # What is proposed must be of use here.
+    # Only toolkits that can be used here may be proposed.
     usable = [kit for kit in kits if kit.platform == needs.platform and kit not in lost]
     resolution, compiler = resolve(needs, usable, absent=absent), needs.compiler
     nvcc = tuple(folders.tools("nvcc", variables))
@@ -104,7 +104,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         libdevice=folders.libdevice(environment, active),
         xla_sees=folders.seen_by_xla(variables, prefix),
         xla_data=folders.bad_xla_data(variables),
-        # What a shared store has lost its keeper has to mend, and one that is away comes back.
+        # A shared store's losses are for its maintainer, and a toolkit that is away comes back.
         lost={
             kit: tuple(_waiting_for(kit))
             for kit in all_stores()[0].toolkits()
@@ -119,7 +119,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
 
 
 def _unrecorded() -> tuple[str, ...]:
-    # A store that cannot be read is told by whoever reads it.
+    # If the store cannot be read, other code that reads it reports that.
     with suppress(CudaswitchError):
         return tuple(own_store().unrecorded())
     return ()
@@ -142,7 +142,7 @@ def _away(lost: Sequence[Toolkit]) -> Away | None:
 
 
 def _asking(variables: Mapping[str, str]) -> dict[str, Callable[[], Request]]:
-    """Return who asks here, the strongest first: a variable and files, with what reads each."""
+    """Return who asks here, the strongest first: a variable, files; and what reads each request."""
     found: dict[str, Callable[[], Request]] = {}
     if asked := variables.get("CUDASWITCH_VERSION"):
         found["CUDASWITCH_VERSION"] = partial(parse_request, asked)
@@ -172,7 +172,7 @@ def _decided(variables: Mapping[str, str]) -> tuple[Decision | None, CudaswitchE
 
 
 def _waiting_for(kit: Toolkit) -> Iterator[str]:
-    """Yield whose pins a toolkit that is gone would answer, and no other does."""
+    """Yield the holders of pins that a toolkit which is gone would answer, and no other does."""
     for record in written_pins():
         if record.hooked is not None:
             if record.hooked == kit.path:

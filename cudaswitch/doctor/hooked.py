@@ -1,4 +1,4 @@
-"""In which state the hooks of pinned environments are, held against what would be written now."""
+"""The state of the hooks of pinned environments, compared with what would be written now."""
 
 from __future__ import annotations
 
@@ -105,11 +105,11 @@ def _compare(environment: Environment, request: Request, want: Want) -> Hook:
         at = written.home
         stays = at == "system" or (is_there(f"{at}/.") and toolkit_is_there(at))
     except OSError:
-        # A colleague's, who has pinned the environment that we share.
+        # The toolkit of another user, who has pinned the environment that we share.
         return hook
     if not stays:
         return hook._replace(gone=written.home)
-    # A colleague's serves all who can read it, whatever else ours would be.
+    # Another user's choice serves all who can read it, whatever ours would be.
     return hook._replace(behind=want.home) if environment.is_own() else hook
 
 
@@ -146,7 +146,7 @@ def _is_packaged(prefix: Path, name: str) -> bool:
 
 
 def kernels_of(variables: Mapping[str, str], environments: list[Environment]) -> Iterator[Kernel]:
-    """List the person's Jupyter kernels that start a pinned environment's Python by its path.
+    """List the user's Jupyter kernels that start a pinned environment's Python by its path.
 
     Where Jupyter keeps them: jupyter_core/paths.py, `jupyter_data_dir`.
     """

@@ -1,4 +1,4 @@
-"""What the loader would give the programs of this shell, asked of `lookup`."""
+"""What the loader would give the programs of this shell, found with `lookup`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def found_by_loader(
         return {}
     found: dict[str, Found | None] = {}
     for name in dict.fromkeys((*_ALWAYS, *sonames)):
-        # What is preloaded answers before any search.
+        # Preloaded libraries come before any search.
         there = next((one for one in process.loaded if one.answers_to(name)), None)
         first = there or next(process.candidates(name, caller), None)
         found[name] = found_at(first.path, first.why) if first else None

@@ -44,7 +44,7 @@ def _driver_too_old(facts: Facts) -> Iterator[Found]:
 
 
 def _for_driver(facts: Facts, cuda: Version) -> str:
-    """Bring what the driver runs: installed or not; where there is none, another driver."""
+    """Bring a CUDA that the driver runs, installed or not; if there is none, another driver."""
     fits = [kit for kit in facts.installed if not check_driver(kit.version, facts.needs).blocks]
     if fits:
         return use_command(facts, fits[-1].name)
@@ -65,10 +65,10 @@ def _framework_driver(facts: Facts) -> Iterator[Found]:
 
 
 def _newer_driver(facts: Facts, cuda: Version) -> str:
-    """Say how a driver gets here: in WSL it is that of Windows, and Ubuntu has packages of it."""
+    """Say how to get a newer driver: WSL uses that of Windows, and Ubuntu has packages of it."""
     bound = required(cuda, facts.needs.os)
     least = bound.on(facts.needs.os) if bound else None
-    # No first word that is a command, such as `install`: people evaluate what is told.
+    # The first word must not be a command, such as `install`: people run what they are told.
     wanted = (
         f"update the NVIDIA driver to {least} or newer" if least else "update the NVIDIA driver"
     )
@@ -80,7 +80,7 @@ def _newer_driver(facts: Facts, cuda: Version) -> str:
 
 
 def _gpu_too_new(facts: Facts) -> Iterator[Found]:
-    """Code for an older GPU of its family may run; nvcc still refuses to be asked for this one."""
+    """Code for an older GPU of its family may run; nvcc still refuses to compile for this one."""
     kit = facts.active
     if kit is None or kit.version is None:
         return
@@ -108,7 +108,7 @@ def _gpu_too_old(facts: Facts) -> Iterator[Found]:
 def _toolkit_for_gpu(facts: Facts, instead: Kit, cc: Version) -> str:
     """Bring the newest CUDA that knows a GPU and that the driver runs, an installed one first.
 
-    It has nvcc if what it comes instead of has.
+    It has nvcc if the toolkit that it replaces (`instead`) has.
     """
     part = NVCC if place(instead.has, NVCC) else None
 
@@ -188,7 +188,7 @@ def _smi_number(facts: Facts) -> Iterator[Found]:
 
 
 def taken_from_smi(facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield who asks for a version that is not installed and that nvidia-smi shows, and that."""
+    """Yield who asks for a version that nvidia-smi shows but is not installed, and the version."""
     shown = newest_cuda(Version(facts.needs.driver), facts.needs.os) if facts.needs.driver else None
     for origin, request in facts.wanted.items():
         if shown and request == str(shown) and not _is_installed(facts, request):

@@ -16,20 +16,20 @@ from cudaswitch.doctor.remedies import FOR_PART, SPELLED
 from cudaswitch.namedtuples import NamedTuple
 
 _WIDEST = 2_000
-"""Characters of a line that patterns are held against."""
+"""Characters of a line that patterns are matched against."""
 
 _NAME = re.compile(r"(?<!\$)\{(\w+)\}")
 _BRINGS = "@use {cuda}"
 """The command for a library that is found missing."""
 _OLD_TENSORFLOWS = "Could not load dynamic library '"
-"""How TensorFlow up to 2.12 tells of one, whose releases are for CUDA up to 11."""
+"""How TensorFlow up to 2.12, whose releases are for CUDA up to 11, reports such a library."""
 
 
 class Message(NamedTuple):
     """A row of the table: `pattern` matches one line; texts hold `{names}` of groups and facts.
 
-    `beside` has to match somewhere in the text as well, and `unless` nowhere. `lines` is over how
-    many the program prints the message: so many are also held against the pattern as one.
+    `beside` has to match somewhere in the text as well, and `unless` nowhere. `lines` is how many
+    lines the message may take: that many are also matched as one.
     """
 
     code: str
@@ -68,8 +68,8 @@ def messages() -> tuple[Message, ...]:
 def explain(text: str, facts: Facts, here: Sequence[Finding]) -> list[Finding]:
     """Explain what is known of a pasted text, each cause once.
 
-    `here` is what the rules find on this machine: where one of those is the cause, its
-    evidence and its command are given.
+    `here` is what the rules find on this machine: if one of those is the cause, its evidence
+    and its command are given.
     """
     told = list(_told(text))
     lost = [match for message, match in told if message.fix == _BRINGS]
@@ -84,14 +84,14 @@ def explain(text: str, facts: Facts, here: Sequence[Finding]) -> list[Finding]:
 def _releases(lost: Sequence[re.Match[str]], facts: Facts) -> dict[tuple[str, str], str]:
     """Choose a CUDA release that has all libraries which a text finds missing, and map them to it.
 
-    Few are told by their number alone: libcurand.so.10 is in CUDA 10.1 to 13.
+    The number of a library seldom tells the release: libcurand.so.10 is in CUDA 10.1 to 13.
     """
     libraries = list(dict.fromkeys((one["library"], one["soname"]) for one in lost))
     return dict.fromkeys(libraries, release_with(facts, *libraries, below=_below(*lost)))
 
 
 def _below(*lost: re.Match[str]) -> int | None:
-    """Return the CUDA major that is too new for what says these messages, where they tell one."""
+    """Return the CUDA major that is too new for what prints these messages, if they tell one."""
     return 12 if any(_OLD_TENSORFLOWS in match.string for match in lost) else None
 
 
@@ -196,7 +196,7 @@ def _fill(text: str, values: Mapping[str, str]) -> str:
 
 
 def _spell(fix: str, facts: Facts, part: Part | None) -> str:
-    """Spell out what stands behind an `@` for this shell and machine."""
+    """Spell out what follows an `@` for this shell and machine."""
     if not fix.startswith("@"):
         return fix
     what, _, value = fix[1:].partition(" ")

@@ -74,7 +74,7 @@ class Tool(NamedTuple):
 class Away(NamedTuple):
     """Shared stores that are not there, and those that are, as the setting names them.
 
-    `variable` is the one of the environment that names them, "" where the file does; `missed` are
+    `variable` is the environment variable that names them, "" if config.toml does; `missed` are
     the names of toolkits elsewhere that are laid over some of theirs.
     """
 
@@ -96,7 +96,7 @@ class ConfLine(NamedTuple):
 class Setting(NamedTuple):
     """A statement in a script that sets a variable; `lines` are its lines, by number.
 
-    `alone` tells that nothing else stands in them.
+    `alone` tells whether nothing else is in them.
     """
 
     file: str
@@ -167,7 +167,7 @@ class Stranger(NamedTuple):
 
 
 class Integration(NamedTuple):
-    """How the person's shell loads cudaswitch.
+    """How the user's shell loads cudaswitch.
 
     `loads` tells whether its startup file does; `fault` is what is wrong with the line there,
     `twice` a second line that does the same.
@@ -221,7 +221,7 @@ class Facts:
     loads: Mapping[str, FoundFile | None] = field(default_factory=dict)
     conf: tuple[ConfLine, ...] = ()
     local_cuda: tuple[str, str] | None = None
-    """/usr/local/cuda where it is a link to nothing, with what it names."""
+    """/usr/local/cuda if it is a dangling link, with its target."""
     other_kits: tuple[str, ...] = ()
     """The toolkits of the machine, in their usual places."""
     wsl: bool = False
@@ -236,14 +236,14 @@ class Facts:
     """A libdevice in a place where XLA looks, and in `libdevice` one that is elsewhere."""
     libdevice: str | None = None
     xla_data: str | None = None
-    """The folder that XLA_FLAGS names, where that has no libdevice."""
+    """The folder that XLA_FLAGS names, if that has no libdevice."""
     lost: Mapping[Toolkit, tuple[str, ...]] = field(default_factory=dict)
-    """Toolkits of the person's own store that are gone (see `ground`), and whose pins they were."""
+    """Toolkits of the user's own store that are gone (see `ground`), and who has pinned them."""
     unrecorded: tuple[str, ...] = ()
     """Names of toolkits of that store whose record is lost or damaged."""
     away: Away | None = None
     store_link: tuple[str, str] | None = None
-    """The person's own store where it is a link to nothing, with what it names."""
+    """The user's own store if it is a dangling link, with its target."""
     accepts: Bounds | None = None
     """The host compilers that the active toolkit accepts."""
     hosts: Mapping[str, str] = field(default_factory=dict)
@@ -254,10 +254,10 @@ class Facts:
 
 
 class LinesOut(NamedTuple):
-    """Take lines out of a file, by number: what stands there now and what then, None for nothing.
+    """Change lines of a file, by number: the text now and the text afterwards, None to remove it.
 
-    A number alone is soon another line's. `loaders` is a file of the loader's configuration, which
-    is root's, and which the loader's cache is made of.
+    The text guards against numbers that have shifted. `loaders` marks a file of the loader's
+    configuration, which is root's, and which the loader's cache is made of.
     """
 
     file: str
@@ -266,7 +266,7 @@ class LinesOut(NamedTuple):
 
 
 class Aside(NamedTuple):
-    """Put a file aside, where nothing runs it."""
+    """Move a file aside, where nothing runs it."""
 
     file: str
 
@@ -294,10 +294,10 @@ Safe = LinesOut | Aside | Repin | Install | WrapKernel
 
 
 class Relist(NamedTuple):
-    """A mend of a list of folders: what becomes of its elements, `before` being run first.
+    """A mend of a list of folders: `change` maps its elements, and `before` is run first.
 
     It is spelled as a command only later, from the list that earlier mends have left, so that it
-    does not bring back what they took out.
+    does not bring back what they removed.
     """
 
     name: str
@@ -317,7 +317,7 @@ class Found(NamedTuple):
 class Rule:
     """One thing that can be wrong.
 
-    `code` is for ever; `cause` says why it hurts; `threads` are where people met it.
+    `code` never changes; `cause` says why it hurts; `threads` are where people met it.
     """
 
     code: str

@@ -1,4 +1,4 @@
-"""What of a toolkit a message finds missing: which toolkits here have it, and what brings one."""
+"""Parts of a toolkit that messages find missing: which toolkits here have one, what brings one."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ from cudaswitch.versions import Request, Version
 
 
 class Part(NamedTuple):
-    """A part of a toolkit: any of these files is it, in words `name`.
+    """A part of a toolkit, called `name`: any one of `files` is it.
 
-    `lacking` are the sources whose toolkits are without it, `component` what `--components`
-    calls it.
+    `lacking` are the sources whose toolkits lack it, `component` is what `--components` calls it.
     """
 
     name: str
@@ -45,7 +44,7 @@ def library(name: str, *endings: str) -> Part:
 
 
 def header(name: str) -> Part:
-    """Describe a header, such as cublas_v2.h; of one in a folder the folder tells."""
+    """Describe a header, such as cublas_v2.h; if it is in a folder, the folder stands for it."""
     first = name.partition("/")[0]
     return Part(name, tuple(f"{at}/{first}" for at in INCLUDES), ("conda",))
 
@@ -56,16 +55,15 @@ def having(facts: Facts, part: Part | None) -> list[Toolkit]:
 
 
 def place(has: frozenset[str], part: Part) -> str | None:
-    """Return where below a toolkit's folder a part is, None where it is not."""
+    """Return where below a toolkit's folder a part is, None if it is not there."""
     return next((file for file in part.files if file in has), None)
 
 
 def first_that_has(facts: Facts, version: str, part: Part | None = None) -> str:
     """Spell a command that brings a CUDA version, with a part, into this shell.
 
-    Where none that is installed will do, it installs one, from a source that has the part, and
-    in the place of one that has it not. Without the shell function of the integration, `env`
-    brings the same.
+    If no installed toolkit will do, it installs one from a source that has the part, replacing
+    one that lacks it. Without the shell function of the integration, `env` does the same.
     """
     there = _of(facts, version)
     fits = [kit for kit in having(facts, part) if kit in there]
@@ -77,7 +75,7 @@ def first_that_has(facts: Facts, version: str, part: Part | None = None) -> str:
 
 
 def _to_be_newest(version: str, there: Sequence[Toolkit]) -> str:
-    """Return the release to install where what is there would still be the newest afterwards.
+    """Return the version to install, in full if an installed one would still be the newest.
 
     A toolkit of loose pieces has the number of its nvcc or runtime: 12.4.131 is of 12.4.1.
     """
@@ -86,7 +84,7 @@ def _to_be_newest(version: str, there: Sequence[Toolkit]) -> str:
 
 
 def _options(request: Request, part: Part, there: Sequence[Toolkit]) -> list[str]:
-    """Spell what `install` has to be told so that the part comes, though others are there."""
+    """Spell the options with which `install` brings the part, even if toolkits are there."""
     usual = source = usual_source(request)[0]
     if source in part.lacking:
         source = "nvidia" if source == "pypi" else _older(request)
@@ -114,7 +112,7 @@ def named(values: Mapping[str, str]) -> Part | None:
 
 
 def lacking(facts: Facts, part: Part, version: str) -> str:
-    """Say that the installed toolkits of a version are without a part, of "" the active one."""
+    """Say that the installed toolkits of a version lack a part; for "", the active toolkit."""
     kits = [(kit.name, facts.parts[kit.path]) for kit in _of(facts, version)] if version else []
     if not version and facts.active:
         kits = [(f"`{facts.active.home}`", facts.active.has)]

@@ -10,9 +10,9 @@ from cudaswitch.namedtuples import NamedTuple
 LONGEST = 1 << 20
 """Bytes that are read of the beginning, and of the end."""
 _ENDLESS = 1 << 28
-"""Bytes after which no end is waited for."""
+"""Bytes after which the end is not waited for."""
 _MOST_LINES = 20_000
-"""Lines, each counted once, that are kept of both together."""
+"""Lines, each counted once, that are kept of beginning and end together."""
 _CHUNK = 1 << 16
 
 _ESCAPES = re.compile(
@@ -36,7 +36,7 @@ class Pasted(NamedTuple):
 
 
 def read(file: BinaryIO) -> Pasted:
-    """Read a beginning and an end: an error stands at the end of a log, its cause often before."""
+    """Read the beginning and the end: the error is at the end of a log, its cause often before."""
     head = file.read(LONGEST)
     coding = _coding(head)
     end, length, left_out = bytearray(), len(head), 0
@@ -49,7 +49,7 @@ def read(file: BinaryIO) -> Pasted:
     first, last = (_plain(part.decode(coding, "replace")) for part in (head, bytes(end)))
     if length > len(head) + len(end):
         left_out += 1
-        # Cut in the middle of a line, both are no whole messages.
+        # Drop the lines at the cut: neither is a whole message.
         first, last = first.rpartition("\n")[0] + "\n", last.partition("\n")[2]
     lines = list(dict.fromkeys((first + last).splitlines()))
     if len(lines) > _MOST_LINES:
@@ -59,7 +59,7 @@ def read(file: BinaryIO) -> Pasted:
 
 
 def _shorten(end: bytearray) -> int:
-    """Leave the last bytes, a whole number of pairs for the sake of UTF-16; count what goes."""
+    """Keep the last bytes, cut off in pairs for UTF-16; return how many lines were cut off."""
     cut = max(0, len(end) - LONGEST) // 2 * 2
     lines = end.count(b"\n", 0, cut)
     del end[:cut]
@@ -79,5 +79,5 @@ def _coding(head: bytes) -> str:
 
 
 def _plain(text: str) -> str:
-    """Take marks, colours and links out, and write typewriter's quotes, which messages have."""
+    """Remove marks, colours and links, and write straight quotes, as messages have them."""
     return _ESCAPES.sub("", text).translate(_TYPOGRAPHIC)

@@ -28,11 +28,11 @@ from cudaswitch.versions import Request
 _COMMAND = re.compile(
     r"(?:cudaswitch (?:install|remove|verify) [^;]+|chmod u\+r .+)$|chmod o-w .+(?=, or )"
 )
-"""What hints begin with that mends; others tell what to think of."""
+"""What hints begin with if they are commands that mend; others are advice."""
 _TRUSTED = re.compile(r"if you trust it, run cudaswitch use (.+), or set CUDASWITCH_VERSION=")
 _LOST_ALIAS = re.compile(r"there is no alias `(.+?)`")
 _ANOTHERS = "CUDASWITCH_VERSION"
-"""What hints name for files that only others may change."""
+"""What hints name for files that only another user may change."""
 
 
 def _pin_again(facts: Facts, hook: Hook, evidence: str) -> Found:
@@ -105,7 +105,7 @@ def _refused(facts: Facts) -> Iterator[Found]:
 
 
 def _named_again(facts: Facts, hook: Hook, alias: str) -> str:
-    """Give the alias what it stood for, as far as the hooks tell; else the pin means nothing."""
+    """Define the alias as before, if the hooks tell; otherwise unpin, as the pin means nothing."""
     kept = hook.environment.want_kept()
     kits = [kit for kit in facts.installed if kept and kit.path == kept.home]
     if not kits:
@@ -115,9 +115,9 @@ def _named_again(facts: Facts, hook: Hook, alias: str) -> str:
 
 
 def _unanswered(facts: Facts) -> Iterator[Found]:
-    """What decides here cannot be read, or is not installed; other rules know some of it better.
+    """What decides here cannot be read, or is not installed; other rules know some cases better.
 
-    The hint of the refusal is the command where it is one, else a part of the evidence.
+    The hint of the refusal is the fix if it is a command, otherwise a part of the evidence.
     """
     error = facts.unanswered
     if error is None or any(hook.refused == error.message for hook in facts.hooks):
@@ -132,7 +132,7 @@ def _unanswered(facts: Facts) -> Iterator[Found]:
     command = _COMMAND.match(hint)
     fix = command[0] if command else _asked_otherwise(facts, error.message, hint)
     for kit in facts.lost:
-        # Not what a pin gets in its place.
+        # `removing` reinstalls it instead if a pin needs it.
         if fix == f"cudaswitch remove --force {kit.name}":
             fix = removing(facts, kit)
     yield Found(error.message if fix == hint else f"{error.message}; {hint}", fix)

@@ -16,11 +16,11 @@ from cudaswitch.versions import Version
 
 
 def release_with(facts: Facts, *libraries: tuple[str, str], below: int | None = None) -> str:
-    """Choose a CUDA release that has libraries, each a name and a number; "" where none has all.
+    """Choose a CUDA release that has these libraries (name, number); "" if none has them all.
 
-    It is the framework's, the active one, else the newest. Where that is not here, one that is
-    goes first. What the driver does not run is chosen last. A major that is not `below` is the
-    framework's alone, unless no other has the libraries.
+    It is the framework's, else the active one, else the newest. If the newest is not installed,
+    an installed one goes before it. What the driver does not run is chosen last. A major not
+    `below` the given one is only chosen for the framework, or if no other has the libraries.
     """
     known = _having_all(libraries)
     if not known:
@@ -61,9 +61,9 @@ def _with_all(facts: Facts, libraries: Sequence[tuple[str, str]]) -> list[Toolki
 
 
 def number_meant(facts: Facts, name: str, numbers: Sequence[str]) -> str:
-    """Choose among the numbers of a library that one of them would do, none being told for any.
+    """Choose one of the numbers of a library, any of which would do; without numbers, any at all.
 
-    It is the one of the framework's CUDA, the active one, else the newest that the driver runs.
+    It is that of the framework's CUDA, else the active one, else the newest that the driver runs.
     """
     for mine in filter(None, (*_ours(facts), newest_run(facts))):
         number = (soname(name, mine) or "").rpartition(".so.")[2]
@@ -73,13 +73,13 @@ def number_meant(facts: Facts, name: str, numbers: Sequence[str]) -> str:
 
 
 def _ours(facts: Facts) -> tuple[Version | None, Version | None]:
-    """Return the framework's CUDA and the active one, as far as they are there."""
+    """Return the framework's CUDA and the active one, None for one that there is not."""
     own = facts.resolution.cuda
     return Version(own) if own else None, facts.active.version if facts.active else None
 
 
 def newest_run(facts: Facts) -> Version:
-    """Return the newest CUDA that the driver was made for, or of all where there is none."""
+    """Return the newest CUDA that the driver was made for, or the newest of all without one."""
     driver = facts.needs.driver
     return (newest_cuda(Version(driver), facts.needs.os) if driver else None) or releases()[0]
 
@@ -95,7 +95,7 @@ def runs(facts: Facts, cuda: Version) -> bool:
 
 
 def reach(facts: Facts, number: str) -> tuple[str, str]:
-    """Tell up to which CUDA the driver goes, "" where nothing tells, and say it in words.
+    """Tell up to which CUDA the driver goes, "" if nothing tells, and say it in words.
 
     `number` is what a message gives for it, 11040 for 11.4, or "".
     """
@@ -111,7 +111,7 @@ def reach(facts: Facts, number: str) -> tuple[str, str]:
 
 
 def gpu_code(facts: Facts, number: str) -> str:
-    """Say which CUDA releases have code for a GPU, 35 for 3.5, and how the active one stands."""
+    """Say which CUDA releases have code for a GPU (35 is 3.5), and how the active one compares."""
     name, known, in_use = f"{number[:-1]}.{number[-1]}", knowing(number), used_now(facts)
     if not known:
         return f"no CUDA release that is known here has code for compute capability {name}"

@@ -1,4 +1,4 @@
-"""Which toolkit mends what is wrong, brought into the person's shell by one command."""
+"""Which toolkit mends what is wrong, brought into the user's shell by one command."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _clean(facts: Facts, _: str) -> str:
 
 
 def _mixed(facts: Facts, _: str, part: Part | None = None) -> str:
-    """Leave CUDA out of LD_LIBRARY_PATH; where none is there, show where it comes from else."""
+    """Leave CUDA out of LD_LIBRARY_PATH; if there is none, show where else it comes from."""
     if any(one.libraries for one in facts.library_path):
         return _clean(facts, "")
     return f"cudaswitch which {part.name}" if part else "cudaswitch resolve"
@@ -85,7 +85,7 @@ def _newest_of(facts: Facts, takes: Takes, part: Part) -> str:
 
 
 def _numba(facts: Facts, _: str) -> str:
-    """Bring a toolkit that Numba's CUDA target takes, or numba-cuda where that is."""
+    """Bring a toolkit that Numba's CUDA target takes, or numba-cuda if that is there."""
     found = facts.resolution.frameworks
     cuda = next((one.cuda for one in found if one.name == "numba-cuda"), None)
     takes = frameworks()["numba"].takes
@@ -95,13 +95,13 @@ def _numba(facts: Facts, _: str) -> str:
 
 
 def _jax(facts: Facts, cuda: str, part: Part | None = None) -> str:
-    """Bring a toolkit, with a library, to a JAX without wheels, else keep toolkits from its own."""
+    """Bring a toolkit to a JAX without CUDA wheels; otherwise keep toolkits from its wheels."""
     leans = any(it.name == "jax" and not it.bundled for it in facts.resolution.frameworks)
     return first_that_has(facts, cuda, part) if leans else _clean(facts, "")
 
 
 def _at_least(facts: Facts, least: str) -> str:
-    """Bring a toolkit to build with that is not older: the framework's, else one that is there."""
+    """Bring a toolkit to build with, `least` or newer: the framework's, else an installed one."""
     own = Version(facts.resolution.cuda) if facts.resolution.cuda else None
     fits = [kit for kit in having(facts, NVCC) if kit.version >= Version(least)]
     if own and own >= Version(least):
@@ -124,7 +124,7 @@ def _host(facts: Facts, _: str) -> str:
 
 
 def _flag(facts: Facts, flag: str) -> str:
-    """Give nvcc one flag more on every call."""
+    """Add a flag to every call of nvcc."""
     there = facts.get("NVCC_PREPEND_FLAGS")
     return setting(facts, "NVCC_PREPEND_FLAGS", f"{there} {flag}".strip())
 
@@ -139,10 +139,10 @@ def _pip(facts: Facts, words: str) -> str:
 
 
 def _cudnn(facts: Facts, words: str) -> str:
-    """Bring a cuDNN such as 9 or 9.3, any without: for the CUDA in use if that has one.
+    """Bring a cuDNN such as 9 or 9.3 (any if none is named): for the CUDA in use if that has one.
 
-    With a second word it is for that CUDA, where no framework here says another. A third is what
-    the second is where the message tells none.
+    A second word is the CUDA that it is for, unless a framework here says another. A third is
+    the default for the second, if the message tells none.
     """
     wanted, cuda = (*words.split(), "", "")[:2]
     least, needs = Version(wanted or _newest_major(facts)), facts.resolution
@@ -182,7 +182,7 @@ def _newest_major(facts: Facts) -> str:
 
 
 def _newer_cudnn(facts: Facts, least: str) -> str:
-    """Bring a cuDNN of at least that release, else its own, to where a framework takes it from."""
+    """Bring a cuDNN, `least` or what the framework needs, to where the framework takes it from."""
     least = least or facts.resolution.cudnn or ""
     if least and facts.needs.brings and facts.resolution.cuda:
         wheel = f"nvidia-cudnn-cu{Version(facts.resolution.cuda).major}"
@@ -195,7 +195,7 @@ def _newer_cudnn(facts: Facts, least: str) -> str:
 
 
 def _beside(facts: Facts, name: str) -> str:
-    """Bring a library that is no part of a toolkit: conda's package, or NVIDIA's wheel."""
+    """Bring a library that is not part of a toolkit: conda's package, or NVIDIA's wheel."""
     if facts.environment and facts.environment.owner == "C":
         return f"{conda_program(facts.variables)} install -c conda-forge {name}"
     needs, in_use = facts.resolution, used_now(facts)
@@ -204,11 +204,11 @@ def _beside(facts: Facts, name: str) -> str:
 
 
 def _driver(facts: Facts, newest: str) -> str:
-    """Bring what the driver was made for, else name the builds of what brings a newer CUDA."""
+    """Bring what the driver was made for, or name the builds of a framework whose CUDA is newer."""
     in_use, most = used_now(facts), Version(newest) if newest else None
 
     def too_new(cuda: Version) -> bool:
-        # Of a major alone nothing tells that the driver was made for it.
+        # A major alone does not tell whether the driver was made for it.
         return most is None or cuda > most or cuda == Version(str(most.major))
 
     own = [it for it in facts.resolution.frameworks if it.bundled and it.cuda]
@@ -221,7 +221,7 @@ def _driver(facts: Facts, newest: str) -> str:
 def _gpu(facts: Facts, number: str) -> str:
     """Bring a CUDA that has code for a GPU: the framework's, else one that is installed.
 
-    Else the oldest, or the newest where the GPU was given up.
+    Otherwise the oldest, or the newest if the GPU was given up.
     """
     known, in_use = knowing(number), used_now(facts) or releases()[0]
     fits = [cuda for cuda in known if runs(facts, cuda)] or known
@@ -251,15 +251,15 @@ def _link(facts: Facts, _: str, part: Part) -> str:
 
 
 def _stubs(facts: Facts, _: str) -> str:
-    """Let the linker find what stands for the driver's library, of whichever release."""
+    """Let the linker find the stub of the driver's library, of whichever release."""
     others = [(kit.path, facts.parts[kit.path]) for kit in reversed(having(facts, STUB))]
     return _led_to(facts, "LIBRARY_PATH", STUB, *others)
 
 
 def _led_to(facts: Facts, name: str, part: Part, *others: tuple[str, frozenset[str]]) -> str:
-    """Put a toolkit's folder with a part on a list, where it is not yet, else bring one with it.
+    """Put a toolkit's folder with a part on a list; if it is there, or none has it, bring one.
 
-    The toolkit is the active one, or of others, folders with what is in them, the first.
+    The toolkit is the active one, or the first of `others`: folders, and what is in them.
     """
     own = [(facts.active.home, facts.active.has)] if facts.active else []
     for home, has in (*own, *others):
@@ -282,7 +282,7 @@ def _triton(facts: Facts, _: str) -> str:
 
 
 def _nvrtc(facts: Facts, _: str) -> str:
-    """Bring a toolkit with all names of its libraries where that does not shadow wheels."""
+    """Bring a toolkit with all names of its libraries, if that does not shadow wheels."""
     if facts.needs.brings:
         return "cudaswitch which libnvrtc.so"
     return _build(facts, "", library("nvrtc", "so"))
@@ -329,7 +329,7 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "standard": _standard,
     "nvcc": partial(first_that_has, part=NVCC),
 }
-"""What stands behind an `@` in the table of messages, for this shell and machine."""
+"""What follows an `@` in the table of messages, for this shell and machine."""
 
 FOR_PART: dict[str, Callable[[Facts, str, Part], str]] = {
     "headers": _headers,
@@ -338,4 +338,4 @@ FOR_PART: dict[str, Callable[[Facts, str, Part], str]] = {
     "mixed": _mixed,
     "use": first_that_has,
 }
-"""The same, where it depends on what of a toolkit the message finds missing."""
+"""The same, if it depends on which part of a toolkit the message finds missing."""

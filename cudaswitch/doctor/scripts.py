@@ -11,7 +11,7 @@ from cudaswitch.doctor.model import Setting
 from cudaswitch.marked import CONDAS, OURS, blanked
 
 _START = r"(?P<before>\s*|[^#\n]*?(?:[;&|({]|\b(?:then|do|else|and|or))\s*)"
-"""What may stand before a statement in its line: another one, or the head of a block."""
+"""What may come before a statement in its line: another one, or the head of a block."""
 
 _LINE = re.compile(
     rf"""^{_START}
@@ -30,7 +30,7 @@ _FISH_PATH = re.compile(
 )
 _EXIT = re.compile(r"(?<![\w$-])exit(?![\w-])")
 _COMMAND = re.compile(r"\s+[^\s;&|#)}]")
-"""Behind an assignment, a command that alone gets the variable."""
+"""After an assignment: a command, which alone gets the variable."""
 _PLAIN_AFTER = re.compile(r"\s*;?\s*(#.*)?")
 
 

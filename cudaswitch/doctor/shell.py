@@ -51,7 +51,7 @@ def _duplicates(facts: Facts) -> Iterator[Found]:
         twice = {text for text in texts if texts.count(text) > 1}
         if name == "PATH":
             twice = {one.text for one in folders if one.text in twice and one.tools}
-        # What is applied may stand before a copy of the person's own: undoing it needs both.
+        # What is applied may come before the user's own copy: undoing it needs both.
         twice = {text for text in twice if not _is_applied(facts, text)}
         if twice:
             shown = ", ".join(f"`{text}` {texts.count(text)} times" for text in sorted(twice))

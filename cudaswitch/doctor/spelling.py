@@ -1,4 +1,4 @@
-"""Commands as the person's shell spells them."""
+"""Commands as the user's shell spells them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _IN_PATTERNS, _IN_TEXTS = re.compile(r"[\\.*[^$,]"), re.compile(r"[\\&,]")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 REPAIR = "cudaswitch verify --repair"
-"""It tells what to do where nothing says any more of what a toolkit is made."""
+"""It says what to do if nothing tells any more what a toolkit is made of."""
 
 _ACTIVATE = {
     "sh": (".", "activate"),
@@ -46,7 +46,7 @@ def chain(facts: Facts, *commands: str) -> str:
 
 
 def setting(facts: Facts, name: str, value: str) -> str:
-    """Spell a command that sets a variable, or takes it away for an empty value."""
+    """Spell a command that sets a variable, or unsets it for an empty value."""
     return spelling.setting(TYPED[facts.shell], name, value)
 
 
@@ -57,12 +57,12 @@ def newest_asked(facts: Facts, otherwise: str) -> str:
 
 
 def by_hand(facts: Facts, file: str, number: int) -> str:
-    """Spell a command that opens a file at a line which is the person's to change."""
+    """Spell a command that opens a file at a line which is the user's to change."""
     return f"vi +{number} {word(facts, file)}"
 
 
 def aside(facts: Facts, path: str) -> str:
-    """Spell a command that puts what is in the way under another name."""
+    """Spell a command that renames what is in the way."""
     return f"mv --backup=numbered {word(facts, path)} {word(facts, f'{path}.bak')}"
 
 
@@ -89,8 +89,8 @@ def with_data_dir(facts: Facts, home: str) -> str:
 def together(found: Sequence[Found]) -> list[Found]:
     """Merge all edits of one file into each finding that edits it.
 
-    After the first `sed` the line numbers of the others would be wrong, and the text of a line does
-    not do instead: a startup file often has a line twice.
+    After the first `sed`, the line numbers of the others would be wrong. The text of a line cannot
+    replace them: a startup file often has a line twice.
     """
     files: dict[str, LinesOut] = {}
     for out in (one.mend for one in found):
@@ -111,7 +111,7 @@ def together(found: Sequence[Found]) -> list[Found]:
 
 
 def _edited(facts: Facts, out: LinesOut) -> str:
-    """Spell the command that takes lines out where they still are what they were, after a copy."""
+    """Spell the command that backs up a file, and edits its lines if they have not changed."""
     scripts = []
     for number, (text, then) in out.lines.items():
         here = _sed(text, _IN_PATTERNS)
@@ -126,13 +126,13 @@ def _edited(facts: Facts, out: LinesOut) -> str:
 
 
 def _sed(text: str, special: re.Pattern[str]) -> str:
-    """Spell a text for sed; what a person cannot type goes by its code."""
+    """Spell a text for sed; control characters are written as codes."""
     escaped = special.sub(r"\\\g<0>", text)
     return _CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02x}", escaped)
 
 
 def spell(facts: Facts, mend: str | Relist | LinesOut, lists: dict[str, list[str]]) -> str:
-    """Spell a mend; `lists` are what earlier ones have made of lists, and is kept up to date.
+    """Spell a mend; `lists` holds what earlier ones have made of lists, and is kept up to date.
 
     Empty elements never come back: they are the working directory.
     """
@@ -167,7 +167,7 @@ def use_command(facts: Facts, request: str, options: str = "") -> str:
     row, asked = TYPED[facts.shell], word(facts, request) + options
     if not row.include:
         return row.evaluate.format(request=asked)
-    # There `off` undoes what `use` does, and nothing what `env` prints.
+    # With the integration, `off` undoes `use`, but nothing undoes what `env` prints.
     loaded = facts.integration and facts.integration.loads
     return f"cudaswitch use {asked}" if loaded else ready.loading(row)
 
@@ -179,13 +179,13 @@ def off_command(facts: Facts) -> str:
 
 
 def what_to_install(facts: Facts, request: Request) -> str:
-    """Spell the arguments of `install` for a request, which knows no other part of it."""
+    """Spell the arguments of `install` for a request; it knows no other parts of a request."""
     cudnn = f" --cudnn {word(facts, request.cudnn)}" if request.cudnn else ""
     return word(facts, request.text) + cudnn
 
 
 def pin_command(facts: Facts, hook: Hook) -> str:
-    """Spell a command that pins an environment again; one that cannot be read is taken away."""
+    """Spell a command that pins an environment again; a pin that cannot be read is removed."""
     prefix = word(facts, str(hook.environment.prefix))
     if hook.request is None:
         return f"cudaswitch unpin -p {prefix}"
@@ -194,7 +194,7 @@ def pin_command(facts: Facts, hook: Hook) -> str:
 
 
 def repairing(facts: Facts, request: Request) -> str | None:
-    """Spell what brings back a toolkit whose record is lost or damaged, for a request of it."""
+    """Spell what restores a toolkit whose record is lost or damaged, if a request means it."""
     versions = (name.partition("+")[0] for name in facts.unrecorded)
     is_of_one = any(request.accepts(Version(text)) for text in versions if is_version(text))
     return REPAIR if is_of_one else None
@@ -212,16 +212,16 @@ def same_release(facts: Facts, request: Request) -> str | None:
 
 
 def replacing(facts: Facts, hook: Hook, lost: Iterable[Toolkit]) -> str | None:
-    """Spell what installs a toolkit again that is gone, for a pin that no other answers.
+    """Spell what reinstalls a toolkit that is gone, for a pin that no other answers.
 
-    `lost` are such; until then their names are taken.
+    `lost` are such toolkits; until then, their names are taken.
     """
     asked = hook.request
     if not hook.refused or asked is None or same_release(facts, asked):
         return None
     if not any(hook.environment.prefix in facts.lost[kit] for kit in lost):
         return None
-    # What is adopted may have the number of its nvcc, which is no release's.
+    # An adopted toolkit may have the number of its nvcc, which is not a release's.
     if asked.prefix and len(asked.prefix.parts) > 2 and asked.prefix not in known_releases("cuda"):
         return None
     install = f"cudaswitch install --force {what_to_install(facts, asked)}"
@@ -229,7 +229,7 @@ def replacing(facts: Facts, hook: Hook, lost: Iterable[Toolkit]) -> str | None:
 
 
 def removing(facts: Facts, kit: Toolkit) -> str:
-    """Spell what takes a toolkit that is gone off the list; not what a pin gets in its place."""
+    """Spell what removes a toolkit that is gone, or installs it again if a pin needs that."""
     again = (replacing(facts, hook, [kit]) for hook in facts.hooks)
     force = "--force " if facts.lost[kit] else ""
     return next(filter(None, again), f"cudaswitch remove {force}{kit.name}")

@@ -1,4 +1,4 @@
-"""Rules about what runs before a person types: startup files, kernels, scripts."""
+"""Rules about what runs before the user types: startup files, kernels, scripts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CUDA_FOLDER = re.compile(
     r"|\$\{?(?:CUDA_(?:HOME|PATH|ROOT)|CUDNN_\w+)",
     re.IGNORECASE,
 )
-"""A toolkit's folder or cuDNN's; not what lies beside them, such as cuda-samples."""
+"""A toolkit's folder or cuDNN's; not folders beside them, such as cuda-samples."""
 _OPEN_END = re.compile(r"(?<!\+):\$\{?LD_LIBRARY_PATH\}?$")
 _OPEN_START = re.compile(r"^\$\{?LD_LIBRARY_PATH\}?:")
 
@@ -61,13 +61,13 @@ def _by_file(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
 
 
 def _removal(facts: Facts, file: str, settings: list[Setting], evidence: str) -> Found:
-    """Make the finding that takes whole lines out; a line with more in it is the person's."""
+    """Make the finding that removes whole lines; a line with more in it is left to the user."""
     shown = f"{evidence}: " + "; ".join(f"`{file}`:{one.number} `{one.text}`" for one in settings)
     shared = [one for one in settings if not one.alone]
     if shared:
         return Found(shown, by_hand(facts, file, shared[0].number))
     lines = {number: text for one in settings for number, text in one.lines.items()}
-    # A block that loses its only statement is no longer a block.
+    # A block must not lose its only statement.
     instead = {
         one.number: f"{_indent(one.text)}:  # {one.text.strip()}"
         for one in settings
@@ -83,9 +83,9 @@ def _indent(text: str) -> str:
 def _edit(
     facts: Facts, evidence: str, file: str, lines: Mapping[int, str], instead: Mapping[int, str]
 ) -> Found:
-    """Make the finding of lines that go; `instead` is what stands there then, by number."""
+    """Make the finding that removes lines; `instead` is what replaces them, by number."""
     for number, text in lines.items():
-        if "\ufffd" in text:  # bytes that are no UTF-8, which no command here can name
+        if "\ufffd" in text:  # bytes that are not UTF-8, which no command here can name
             return Found(evidence, by_hand(facts, file, number))
     out = LinesOut(file, {number: (text, instead.get(number)) for number, text in lines.items()})
     return Found(evidence, out, out)
@@ -149,10 +149,10 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
         yield Found(evidence, spelling.exporting(TYPED[facts.shell], "CUDASWITCH_VERSION"))
         return
     row, mine, environment = TYPED[facts.shell], facts.integration, facts.environment
-    # What is of no family reads no hooks.
+    # A shell without a family reads no hooks.
     if row.family and environment and origin.startswith(f"{environment.pin_file}:"):
-        # Its hook came, or is another, since it was activated. One that brings something else, or
-        # is not run, is told apart: its pin comes first.
+        # Its hook was added or changed since it was activated. Other rules report a hook that
+        # brings something else, or is not run: then it has to be pinned again first.
         hooks = [it for it in facts.hooks if it.environment == environment]
         if not any(it.gone or it.behind or it.unhooked for it in hooks):
             yield Found(evidence, activate_command(facts, environment))
