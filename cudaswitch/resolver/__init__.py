@@ -50,9 +50,9 @@ def resolve(
 ) -> Resolution:
     """Choose the CUDA, the cuDNN and the installed toolkit for what is in an environment.
 
-    `accepts` tells which host compilers a toolkit's nvcc takes, None where it has no nvcc: then no
-    host compiler is spoken of. `absent` tells which libraries a toolkit is without, or that
-    it has no nvcc; it is asked of those alone that would do.
+    `accepts` tells which host compilers a toolkit's nvcc takes, None if it has no nvcc: then host
+    compilers are not mentioned. `absent` tells which libraries a toolkit lacks, or that it has no
+    nvcc; it is called only for toolkits that would do.
     """
     draft = Draft(facts, toolkits, accepts, absent)
     for step in STEPS:
@@ -120,7 +120,7 @@ def machine_allows(draft: Draft) -> None:
     draft.verdicts = [check(need, draft.facts) for need in draft.needs]
     told: set[Reason] = set()
     for need, verdict in zip(draft.needs, draft.verdicts, strict=True):
-        # Those that follow another come behind it, and mostly it is said by then.
+        # Those that follow another come after it, and mostly it has been said by then.
         remarks = (it for it in verdict.remarks if not (need.framework.follows and it in told))
         _say(draft, need, (*verdict.blocks, *remarks))
         told.update(verdict.remarks)
@@ -137,14 +137,14 @@ def one_for_all(draft: Draft) -> None:
     if lead is None or cuda is None:
         return
     cudnns = [need.cudnn for need in candidates if need.cudnn]
-    # Where the one that leads names no cuDNN, another one does.
+    # If the one that leads names no cuDNN, another one may.
     library = lead if lead.own or lead.cudnn else next((it for it in candidates if it.cudnn), lead)
     for need in candidates:
         _compare(draft, lead, library, need)
     if not lead.own and not draft.facts.brings:
         _at_risk(draft, lead)
     same = [cudnn for cudnn in cudnns if lead.cudnn is None or cudnn.major == lead.cudnn.major]
-    # What brings its own loads nothing of a toolkit, which only builds for the one that leads.
+    # Frameworks with their own CUDA load nothing of a toolkit: it only builds for `lead`.
     sharing = [lead] if lead.own else [need for need in candidates if same_major(need, cuda)]
     oldest = [need.built for need in sharing if need.built]
     sonames = {library: name for need in sharing for library, name in need.sonames.items()}
@@ -176,7 +176,7 @@ def _at_risk(draft: Draft, lead: Need) -> None:
 
 
 def _strictness(need: Need) -> tuple[bool, Version, int]:
-    """Order those of which one decides: where all bring their own, whose extensions are built."""
+    """Order candidates for the lead: if all bring their own, one whose extensions are built."""
     cuda = need.cuda or Version("0")
     return need.own and need.framework.extended, cuda, len(cuda.parts)
 
@@ -231,9 +231,9 @@ def best_installed(draft: Draft) -> None:
 
 
 def _own_compiler(draft: Draft, own: OwnNvcc) -> None:
-    """Leave building to an nvcc of the environment that fits: another one would go before it."""
+    """Leave building to an nvcc of the environment that fits: a toolkit's would go before it."""
     if own.lead:
-        # A toolkit is found; this is what there is without one.
+        # Nothing leads to this one, so it is used only without a toolkit.
         draft.compiler = None if draft.whole else own
         text = f"an nvcc of CUDA {own.cuda} is in `{own.home}`, and nothing leads to it"
     else:
@@ -307,7 +307,7 @@ def next_step(draft: Draft) -> None:
     elif draft.lacks:
         draft.hint = draft.lacks[0][1].mend
     elif draft.compiler:
-        # Of conda's nothing is left to do.
+        # For conda's nvcc, nothing is left to do.
         draft.hint = draft.compiler.lead
     elif draft.toolkit and draft.left_alone and (owners := _labels(draft, own=True)):
         draft.hint = (

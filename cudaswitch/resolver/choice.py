@@ -22,8 +22,8 @@ from cudaswitch.versions import Version
 class Wanted(NamedTuple):
     """The toolkit that serves: for `cuda`, not of an older minor than `oldest`, with the `sonames`.
 
-    Those are by library. One without one of the parts that it `opens`, libraries or nvcc, is chosen
-    last. `cudnn` is needed to run; None when nothing is said or the frameworks bring their own.
+    `sonames` are by library. A toolkit that lacks any part of `opens`, libraries or nvcc, is chosen
+    last. `cudnn` is needed to run; None if nothing is said or the frameworks bring their own.
     """
 
     cuda: Version
@@ -34,9 +34,9 @@ class Wanted(NamedTuple):
 
 
 NVCC = ("nvcc",)
-"""What is opened of a toolkit that only builds."""
+"""What is used of a toolkit that only builds."""
 Absent = Callable[[Toolkit, Sequence[str]], tuple[str, ...]]
-"""Tells by their file names which of the parts named a toolkit is without."""
+"""Tells by file name which of the parts named a toolkit lacks."""
 
 
 def choose(
@@ -44,11 +44,11 @@ def choose(
 ) -> tuple[Toolkit | None, list[Rejected], tuple[str, ...]]:
     """Pick the nearest fitting toolkit, one that is whole before others.
 
-    The rejected ones come in the order given; the last is what the one that was picked is without.
+    Returns it, the rejected ones in the order given, and what the one that was picked lacks.
     """
     named: dict[str, Toolkit] = {}
     for toolkit in toolkits:
-        named.setdefault(toolkit.name, toolkit)  # one's own goes before a shared store's
+        named.setdefault(toolkit.name, toolkit)  # the user's own goes before a shared one
     whys = {name: _misfit(wanted, toolkit, facts) for name, toolkit in named.items()}
     fits = [toolkit for name, toolkit in named.items() if whys[name] is None]
     without = {it.name: absent(it, wanted.opens) if wanted.opens else () for it in fits}
@@ -69,14 +69,14 @@ def choose(
 def request_of(wanted: Wanted, facts: Facts, *, builds: bool) -> tuple[str, str | None]:
     """Spell the CUDA and cuDNN of such a toolkit as a request does; no cuDNN if it only `builds`.
 
-    Not to the last number, which a source may not have.
+    The last number is left out, as a source may not have it.
     """
     cudnn = wanted.cudnn if not builds else None
     return wanted.cuda.minor, spelled_for(cudnn, facts.gpus) if cudnn else None
 
 
 def install_command(wanted: Wanted, facts: Facts, *, builds: bool) -> str:
-    """Spell the command that brings such a toolkit: with cuDNN, or nvcc where it only `builds`."""
+    """Spell the command that brings such a toolkit: with cuDNN, or nvcc if it only `builds`."""
     cuda, cudnn = request_of(wanted, facts, builds=builds)
     command = f"cudaswitch install {cuda}" + (f" --cudnn {cudnn}" if cudnn else "")
     if builds and facts.platform == "linux-64" and _only_runfile(Version(wanted.cuda.minor)):
@@ -152,7 +152,7 @@ def _wrong_cudnn_for_gpus(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> str
 
 def _wrong_driver(version: Version, facts: Facts) -> str | None:
     blocks = check_driver(version, facts).blocks
-    # What it is said of stands before it.
+    # The reason is shown after the toolkit's name.
     return blocks[0].text.removeprefix(f"CUDA {version} ") if blocks else None
 
 
@@ -161,7 +161,7 @@ def _wrong_gpu(wanted: Wanted, version: Version, facts: Facts) -> str | None:
     gpus = facts.gpus
     if gpus and all(given_up(version, cc) for cc in gpus):
         return f"has no code for {gpu_name(gpus[0])}"
-    # Where the release is named exactly, the build itself has been held against the GPUs by now.
+    # If the release is named exactly, the build itself has been checked against the GPUs by now.
     known = len(wanted.cuda.parts) == 1 and architectures(version)
     if gpus and known and not any(has_code(row.sm, cc) for row in known for cc in gpus):
         return f"is older than {gpu_name(gpus[0])}"
@@ -171,7 +171,7 @@ def _wrong_gpu(wanted: Wanted, version: Version, facts: Facts) -> str | None:
 def _rank(wanted: Wanted, toolkit: Toolkit, facts: Facts) -> tuple[object, ...]:
     """Order fitting toolkits: code for the GPU, the exact minor, the nearest, the newest.
 
-    Among those with other cuDNNs one that lists the GPUs goes before that which was built for.
+    Among different cuDNNs, one that lists the GPUs goes before the one that was built for.
     """
     serves = all(
         has_code(row.sm, gpu) for row in architectures(toolkit.version) for gpu in facts.gpus

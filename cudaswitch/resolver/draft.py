@@ -17,7 +17,7 @@ _TITLES = {"cuda": "CUDA", "cudnn": "cuDNN", "cublas": "cuBLAS"}
 
 
 class Draft:
-    """What the steps have found by now; `ask_absent` is asked of toolkits that would do."""
+    """What the steps have found so far; `ask_absent` is called for toolkits that would do."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Draft:
 
     @property
     def whole(self) -> Toolkit | None:
-        """The chosen toolkit, if it has all that is opened of it."""
+        """The chosen toolkit, if it has all that is used of it."""
         return None if self.absent else self.toolkit
 
     @property
@@ -69,18 +69,18 @@ class Draft:
 
     @property
     def request(self) -> tuple[str, str | None] | None:
-        """The CUDA and the cuDNN to ask for, where a toolkit is wanted."""
+        """The CUDA and the cuDNN to ask for, if a toolkit is wanted."""
         if self.wanted is None:
             return None
         return request_of(self.wanted, self.facts, builds=self.bundled)
 
     @property
     def install_command(self) -> str:
-        """Spell what brings a toolkit that serves, be there one that lacks something."""
+        """Spell what brings a toolkit that serves, even if one that lacks something is there."""
         if self.wanted is None:
             return ""
         command = install_command(self.wanted, self.facts, builds=self.bundled)
-        # What is there would do for the command, and under its name a whole one comes.
+        # `install` would be content with the one that is there; --force replaces it.
         return f"{command} --force" if self.absent else command
 
     @property
@@ -89,7 +89,7 @@ class Draft:
 
     @property
     def own(self) -> str | None:
-        """Spell the parts of its own CUDA with which an environment serves what leads."""
+        """Spell the parts of the environment's own CUDA that serve the framework that leads."""
         lead = self.wanted.cuda if self.wanted else None
         near = [it for it in self.with_cuda if lead and same_major(it, lead)]
         serving = next((it.serving for it in near if it.serving), ())

@@ -10,8 +10,8 @@ from cudaswitch.resolver.facts import Reason, Resolution, ResolvedFramework
 def explain(resolution: Resolution, width: int | None = None) -> str:
     """Write the choice, the chain of reasons, the rejected, the next step, and the sources.
 
-    Each reason ends with the number of its source, each source is written once. With
-    `width` lines are broken there, for a terminal; without, never, for programs.
+    Each reason ends with the number of its source; each source is written once. Lines are broken
+    at `width`, for a terminal; without it, never, for programs.
     """
     sources = {
         source: f"[{number}]"
@@ -88,7 +88,7 @@ def _mark(reason: Reason, sources: dict[str, str]) -> str:
 
 
 def _broken(lines: list[str], width: int) -> Iterator[str]:
-    """Break lines between words, what follows standing below the text of the first."""
+    """Break lines between words, the rest indented to the text of the first."""
     for line in lines:
         start = len(line) - len(line.lstrip(" "))
         hang = " " * (start + 2 * line[start:].startswith("- ") + 4 * line[start:].startswith("["))
@@ -100,7 +100,7 @@ def _broken(lines: list[str], width: int) -> Iterator[str]:
 
 
 def _last_space(text: str, width: int) -> int:
-    """Find where to break: the last blank that fits, else the first behind a long word."""
+    """Find where to break: the last blank that fits, else the first after a long word."""
     words = len(text) - len(text.lstrip(" -"))
     at = text.rfind(" ", words, width + 1)
     return at if at > 0 else text.find(" ", words)

@@ -21,7 +21,7 @@ class Reason(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """What one place in an environment says of a framework.
+    """What one place in an environment says about a framework.
 
     `value` is a version for `cuda`, `cudnn` and `cuda_min`, `cpu` or `gpu` for `gpu`, and
     names such as `sm_80 compute_90` for `archs`. `source` is the file, below the prefix.
@@ -47,7 +47,7 @@ class FoundFramework(NamedTuple):
     claims: tuple[Claim, ...] = ()
 
     def first(self, *gives: Gives) -> Claim | None:
-        """Return the most trusted claim on any of these, None where nothing says."""
+        """Return the most trusted claim on any of these, None if there is none."""
         return next((claim for claim in self.claims if claim.gives in gives), None)
 
 
@@ -72,8 +72,8 @@ class Carried(NamedTuple):
 class OwnNvcc(NamedTuple):
     """An nvcc that the environment brings, of the release `cuda`, with its toolkit in `home`.
 
-    conda's is found once the environment is active; nothing leads to that of wheels but `lead`, a
-    command.
+    conda's is found once the environment is active; that of wheels is found only after the command
+    `lead`.
     """
 
     cuda: str
@@ -129,10 +129,10 @@ class Rejected(NamedTuple):
 
 
 class ResolvedFramework(NamedTuple):
-    """What was concluded of one framework; `cuda` is None for a build without.
+    """What was concluded about one framework; `cuda` is None for a build without.
 
-    Not `known`: nothing says for which CUDA it is, so None means nothing then. `loads` are the
-    libraries by whose names it tells whether a toolkit is of a release that serves it.
+    If it is not `known`, nothing says for which CUDA it is, and None means nothing. `loads` are
+    the libraries whose names tell whether a toolkit is of a release that serves it.
     """
 
     name: str
@@ -156,12 +156,12 @@ class Resolution(NamedTuple):
     `cuda` and `cudnn` are what the frameworks state, None when none is needed. `runs` tells
     whether this machine can run them, given that toolkit; `bundled` that they bring their
     own CUDA, so that a toolkit only serves to build extensions. `toolkit` names the
-    installed one to use, None too where an nvcc that the environment brings, and leads to, builds
-    them; `compiler` names that, or one that does where no toolkit is. `hint` is the next step, a
-    command where there is one. `caution` says why that toolkit, or what the environment brings
-    (`own`), does not serve as it is, `proviso` the same in a few words. `absent` are the parts
-    that it is without, though frameworks take them from a toolkit, or their builds do: `nvcc`.
-    `request` is what to ask for, the CUDA and, to run, the cuDNN.
+    installed one to use, None also if an nvcc that the environment brings, and leads to, builds
+    extensions; `compiler` names that nvcc, or one that builds if there is no toolkit. `hint` is
+    the next step, a command if there is one. `caution` says why the toolkit, or what the
+    environment brings (`own`), does not serve as it is, `proviso` the same in a few words.
+    `absent` are the parts that the toolkit lacks although frameworks, or builds (`nvcc`), take
+    them from it. `request` is what to ask for, the CUDA and, to run, the cuDNN.
     """
 
     cuda: str | None

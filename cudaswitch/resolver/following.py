@@ -40,13 +40,13 @@ def follow(found: FoundFramework, leaders: Sequence[Need], facts: Facts) -> Need
 def _of_environment(
     found: FoundFramework, framework: Framework, facts: Facts, *, alone: bool
 ) -> Need:
-    """Work out the need of one that uses what there is; where it is not `alone` others decide."""
+    """Work out the need of one that uses what there is; if it is not `alone`, others decide."""
     rule = framework.own_cuda_of(release_of(found.version))
     for part in facts.carried:
         by = ("cuda", "release") if part.kind == "conda" else (rule.shown_by,) if rule else ()
         if part.component in by and part.cuda:
             reason = Reason(f"it uses {part.name} {part.version} of the environment", part.source)
-            # The release is named by two parts; the third is of the package that brings it.
+            # Two parts name the release; the third is that of the package that brings it.
             cuda = Version(Version(part.cuda).minor)
             rest = left_out(found, cuda, facts) if part.kind == "dist" else ()
             return Need(found, framework, cuda, None, None, None, True, (reason,), rest=rest)
@@ -62,7 +62,7 @@ def _of_environment(
 
 
 def hint_of(need: Need, toolkits: Sequence[Toolkit], facts: Facts) -> str | None:
-    """Write what to do instead; of toolkits that it takes name one that is here, the newest."""
+    """Write what to do instead, naming the newest toolkit here that the framework takes."""
     takes = need.framework.takes
     if takes is None or need.hint is None:
         return need.hint
@@ -73,7 +73,7 @@ def hint_of(need: Need, toolkits: Sequence[Toolkit], facts: Facts) -> str | None
 
 
 def _built_for(cuda: Version, found: FoundFramework, stated: Sequence[Version]) -> bool:
-    """Tell whether one that follows another loads beside a build of that for `cuda`."""
+    """Tell whether one that follows another loads beside a build of the other for `cuda`."""
     since, release = frameworks()[found.name].by_major, release_of(found.version)
     by_major = since and release and release >= since
     return any(it.major == cuda.major if by_major else agree(cuda, it) for it in stated)

@@ -28,7 +28,7 @@ class Verdict(NamedTuple):
 
 
 def check_driver(cuda: Version, facts: Facts) -> Verdict:
-    """Hold the driver against the oldest one that runs `cuda`, and against its own one."""
+    """Compare the driver with the oldest that runs `cuda`, and with the one that came with it."""
     bound = required(cuda, facts.os)
     least = bound.on(facts.os) if bound else None
     if bound is None or least is None:
@@ -68,9 +68,9 @@ def ceiling(facts: Facts) -> list[Reason]:
 
 
 def check_gpu(cuda: Version, cudnn: Version | None, code: GpuCode | None, facts: Facts) -> Verdict:
-    """Hold the GPUs against the build's own code, its CUDA and its cuDNN.
+    """Check the GPUs against the build's own code, its CUDA and its cuDNN.
 
-    With several GPUs it is enough that one serves; the others are remarked.
+    Of several GPUs, it is enough that one serves; the others get remarks.
     """
     if not facts.gpus:
         return Verdict((), ())
@@ -160,14 +160,14 @@ def _own_code(archs: tuple[str, ...], cc: Version) -> tuple[bool, str]:
 
 
 def check(need: Need, facts: Facts) -> Verdict:
-    """Hold one framework's need against the machine."""
+    """Check one framework's need against the machine."""
     return check_build(need.cuda, need.cudnn, need.code, facts)
 
 
 def check_build(
     cuda: Version | None, cudnn: Version | None, code: GpuCode | None, facts: Facts
 ) -> Verdict:
-    """Hold a build against the machine: its CUDA, its cuDNN and its code for GPUs, as far as known.
+    """Check a build against the machine: its CUDA, cuDNN and code for GPUs, as far as known.
 
     One without CUDA runs anywhere.
     """
@@ -181,7 +181,7 @@ def instead_of(need: Need, facts: Facts) -> str:
     """Name what would run here instead: another build, an older release, a newer driver."""
     for build in _others(need, facts):
         release = release_of(need.found.version)
-        # A row may speak of releases after its own, too.
+        # A row may also apply to releases after its own.
         same = need.framework.rows_apply == "onward" and release and build.holds(release)
         version = release if same and release else build.version
         row = need.framework.code_of(version, build.cuda, facts.platform)
@@ -199,7 +199,7 @@ def instead_of(need: Need, facts: Facts) -> str:
     bound = required(need.cuda, facts.os) if need.cuda else None
     least = bound.on(facts.os) if bound else None
     too_old = least and facts.driver and Version(facts.driver) < least
-    # A newer driver makes nothing of a GPU that the build has no code for.
+    # A newer driver does not help with a GPU that the build has no code for.
     if need.cuda and too_old and not check_gpu(need.cuda, need.cudnn, need.code, facts).blocks:
         return f"install an NVIDIA driver {least} or newer"
     return f"no known build of {need.framework.title} runs on this GPU"
@@ -220,7 +220,7 @@ def _others(need: Need, facts: Facts) -> Iterator[Build]:
 
 
 def _current(need: Need, release: Version, os: str) -> list[Build]:
-    """List the builds that there are of one release, one for each tag."""
+    """List the builds of one release, one for each tag."""
     builds = need.framework.builds_of(release, os)
     if need.framework.rows_apply == "minor":
         return [build for build in builds if release.starts_with(build.version)]

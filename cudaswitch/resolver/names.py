@@ -13,12 +13,12 @@ from cudaswitch.versions import Version
 
 
 def exactly(cuda: Version, cuda_min: Version | None) -> Version:
-    """Name the release that a build was made with: where only its major is said, its bound."""
+    """Name the release that a build was made with: if only its major is stated, `cuda_min`."""
     return cuda_min if cuda_min and len(cuda.parts) == 1 else cuda
 
 
 def linked(framework: Framework) -> tuple[str, ...]:
-    """List the libraries, beside the runtime, whose names bind the builds of a framework."""
+    """List the libraries, besides the runtime, whose names bind the builds of a framework."""
     return framework.links.libraries if framework.links else ()
 
 
@@ -33,7 +33,7 @@ def bound(framework: Framework, built: Version) -> str | None:
 
 
 def bound_reasons(framework: Framework, built: Version) -> list[Reason]:
-    """Say so where it is known of the framework."""
+    """Say by which library a build is bound, if that is known of the framework."""
     links, name = framework.links, bound(framework, built)
     if not links or not name:
         return []
@@ -46,7 +46,7 @@ def together(names: Sequence[str]) -> str:
 
 
 def shortened(names: Sequence[str]) -> str:
-    """The same in a few words."""
+    """Write names as `together` does; of more than two, the first and how many others."""
     return f"{names[0]} and {len(names) - 1} others" if names[2:] else together(names)
 
 

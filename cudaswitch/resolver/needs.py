@@ -54,7 +54,7 @@ class Need(NamedTuple):
     lack: Lack | None = None
     """What keeps it from its own CUDA all the same."""
     rest: tuple[str, ...] = ()
-    """The libraries that its wheels do not bring, and that it takes from a toolkit then."""
+    """The libraries that its wheels do not bring, and that it then takes from a toolkit."""
 
     @property
     def label(self) -> str:
@@ -80,7 +80,7 @@ class Need(NamedTuple):
 
     @property
     def sonames(self) -> dict[str, str]:
-        """The names by which it loads the runtime and those, by library."""
+        """The names by which it loads the runtime and `links`, by library."""
         if self.built is None:
             return {}
         named = {library: soname(library, self.built) for library in ("cudart", *self.links)}
@@ -151,13 +151,13 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
 
 
 def without_cuda(found: FoundFramework, reason: Reason, hint: str | None = None) -> Need:
-    """Return the need of one that needs no CUDA, and why."""
+    """Return the need of a framework that needs no CUDA, with the reason."""
     framework = frameworks()[found.name]
     return Need(found, framework, None, None, None, None, own=False, reasons=(reason,), hint=hint)
 
 
 def cpu_need(found: FoundFramework, os: str, *, firm: bool) -> Need | None:
-    """Return the need of a build that has no CUDA by a rule, None where no rule says so."""
+    """Return the need of a build that has no CUDA by a rule, None if no rule says so."""
     if rule := cpu_build(found, os, firm=firm):
         reason = Reason("its builds of this kind have no CUDA", cite(rule))
         return without_cuda(found, reason, rule.hint)
@@ -228,7 +228,7 @@ def _rows(
     *,
     states_gpu: bool,
 ) -> list[Build]:
-    """List the table's rows for what was found, the nearest first, those for its cuDNN before."""
+    """List the table's rows for what was found: those for its cuDNN first, then the nearest."""
     framework, release = frameworks()[found.name], release_of(found.version)
     if release is None or framework.foreign(found.version):
         return []

@@ -38,7 +38,7 @@ def own_cuda(
         return True, (), Reason("its wheels bring their own CUDA", cite(rule))
     half: tuple[Carried, ...] = ()
     links = linked(frameworks()[found.name])
-    # Wheels find those beside them before anything of the prefix.
+    # Wheels find the wheels beside them before anything in the prefix.
     for kind in ("dist", "conda") if rule else ("conda",):
         shown_by = rule.shown_by if rule and kind == "dist" else "cuda"
         # LD_LIBRARY_PATH can lead to the cuDNN of a wheel, too.
@@ -119,10 +119,10 @@ def missing(found: FoundFramework, wheel: str) -> Lack:
 def too_old(
     serving: tuple[Carried, ...], cuda: Version, cudnn: Version | None, facts: Facts
 ) -> tuple[list[Reason], Lack | None]:
-    """Hold what serves against the releases that a framework was built with.
+    """Compare what serves with the releases that a framework was built with.
 
     A cuDNN of an older minor is refused: `Loaded runtime CuDNN library: 9.1.0 but source was
-    compiled with: 9.3.0`. Of CUDA only the major is asked for.
+    compiled with: 9.3.0`. Of CUDA, only the major has to be the same.
     """
     reasons, lack = [], None
     for part in serving:
@@ -139,9 +139,9 @@ def too_old(
 
 
 def too_new(serving: tuple[Carried, ...], cudnn: Version | None, facts: Facts) -> Lack | None:
-    """Hold the cuDNN that serves against the GPUs: newer releases give old ones up.
+    """Check the cuDNN that serves against the GPUs: newer releases drop old GPUs.
 
-    Its release is one that pip chose, where what the framework names is only a lower bound.
+    pip chose its release; what the framework names is only a lower bound.
     """
     part = next((part for part in serving if part.component == "cudnn"), None)
     here = release_of(part.version) if part else None
@@ -158,7 +158,7 @@ def too_new(serving: tuple[Carried, ...], cudnn: Version | None, facts: Facts) -
 
 
 def _other_cudnn(part: Carried, built: Version, facts: Facts) -> str:
-    """Spell what brings a cuDNN that is as new as what was built with, and serves a GPU here."""
+    """Spell what brings a cuDNN that is not older than `built`, and serves a GPU here."""
     before = first_without(built, facts.gpus)
     command = "pip install"
     if part.kind == "conda":
@@ -167,7 +167,7 @@ def _other_cudnn(part: Carried, built: Version, facts: Facts) -> str:
 
 
 def unfound(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> Lack | None:
-    """Say that a release fails to look for the wheels which are beside it."""
+    """Say that a release does not look for the wheels that are beside it."""
     rule = _looks(found, facts)
     if rule is None or not rule.mended or not any(part.kind == "dist" for part in serving):
         return None
@@ -177,7 +177,7 @@ def unfound(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -
 
 
 def unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> Lack | None:
-    """Say which folders of its CUDA nothing leads a pip package to, where it takes that."""
+    """Say which folders of its CUDA a pip package needs in LD_LIBRARY_PATH, and has not there."""
     rule, release = frameworks()[found.name].prefix_by_path, release_of(found.version)
     is_ruled = rule is not None and within(release, rule.since, rule.before)
     by_path = {"conda": is_ruled, "dist": _looks(found, facts) is None}
@@ -203,7 +203,7 @@ def _serving(
     links: tuple[str, ...],
     cudnns: tuple[str, ...] = (),
 ) -> tuple[Carried, ...]:
-    """Find the carried CUDA, and cuDNN if needed, that serve; empty when one is missing.
+    """Find the carried CUDA, and cuDNN if needed, that serve; empty if one is missing.
 
     `cudnns` are the kinds of package that can bring the cuDNN, the one to be taken first.
     """
