@@ -149,7 +149,7 @@ def _discard(store: OwnStore, folder: Path) -> list[str]:
 
 @contextlib.contextmanager
 def _changing(store: OwnStore, dry_run: bool) -> Iterator[bool]:
-    """Hold the store, unless on a dry run; yields False where locks do not work."""
+    """Hold the store, unless on a dry run; yields False if locks do not work."""
     if dry_run or not os.path.isdir(store.home.root):
         yield True
         return

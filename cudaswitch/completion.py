@@ -16,5 +16,5 @@ def script(shell: str) -> str:
 
 
 def folder_of(shell: str) -> str:
-    """Return the folder with the completion script of a shell, "" where there is none."""
+    """Return the folder with the completion script of a shell, "" if there is none."""
     return os.path.dirname(place_of(SCRIPTS[shell])) if shell in SCRIPTS else ""

@@ -24,8 +24,8 @@ PLACED_BYTES = 64 << 20
 
 _SONAME = re.compile(r"(lib.+\.so)\.[0-9.]+")
 _CUDNN_TO_BUILD_WITH = re.compile(r"include/cudnn[^/]*\.h|lib64/libcudnn[^/]*\.a")
-"""Files that are not linked of a cuDNN that was copied into the base toolkit: builds would mix them
-with the cuDNN laid over it. Its numbered libraries are linked, for programs built with it."""
+"""Files of a cuDNN copied into the base toolkit that are not linked: builds would mix them with the
+cuDNN laid over it. Its numbered libraries are linked, for programs built with it."""
 
 REAL_FOLDERS = frozenset({"", "bin", "lib64", "include", "nvvm", "nvvm/lib64", "targets"})
 """Folders of a composed toolkit that are never a link, because packages meet in them, links are
@@ -90,7 +90,7 @@ def compose(
     for package, tree in parts:
         for entry in package.entries:
             where = place(package, entry.path)
-            # conda-forge has links in lib/ to files below targets/; both have one place here.
+            # conda-forge has links in lib/ to files below targets/; here, both are one place.
             if where is None or _leads_to_itself(package, entry, where):
                 continue
             for folder in parents(where):

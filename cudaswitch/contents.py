@@ -77,9 +77,9 @@ def contents_of(folder: Path, packages: Sequence[Package], placed: Mapping[str, 
 
 
 def read_contents(toolkit: Path) -> Contents | None:
-    """Return the list in a toolkit's folder, None where there is none.
+    """Return the list in a toolkit's folder, None if there is none.
 
-    Raises StoreError when it is damaged.
+    Raises StoreError if it is damaged.
     """
     path = toolkit / CONTENTS
     try:

@@ -1,7 +1,7 @@
-"""Files and folders that are there whole or not at all, also after a kill or a power cut.
+"""Files and folders that are there whole or not at all, even after a kill or a power cut.
 
-What would hurt to lose is on disk before the rename that gives it its name, and the name is on
-disk before anybody is told (`lasting`). What is worked out again when it is gone only has to be
+Data that would hurt to lose is on disk before the rename that gives it its name, and the name is
+on disk before success is reported (`lasting`). Data that can be worked out again only has to be
 whole: it is renamed into place and never flushed.
 """
 
@@ -24,7 +24,7 @@ TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+\.tmp")
 """A file that is being written, or was when its writer was killed."""
 
 DOOMED = ".cudaswitch-removed"
-"""A file that marks a folder as being deleted in place, for the case that a kill leaves some."""
+"""A file that marks a folder as being deleted in place: what a kill leaves is known by it."""
 _FLUSHERS = 8
 """Threads that flush a tree; more do not make it faster (docs/reliability.md)."""
 _MOST_OF_NAME = 60
@@ -217,7 +217,7 @@ def abandoned(folder: Path) -> Iterator[Path]:
 
 
 def sweep_beside(files: Iterable[Path]) -> None:
-    """Delete what killed runs that wrote these files left beside them."""
+    """Delete the temporary files that killed runs have left beside these files."""
     stems: dict[Path, set[str]] = {}
     for file in files:
         stems.setdefault(file.parent, set()).add(_stem(file))

@@ -57,7 +57,7 @@ class Elf:
     """What an ELF file says to the loader.
 
     `bits` is 32 or 64; `machine` and `kind` are e_machine and e_type, `flags` DT_FLAGS_1.
-    Texts are as in the file, nothing expanded; bytes that are no UTF-8 come as surrogates,
+    Texts are as in the file, nothing expanded; bytes that are not UTF-8 come as surrogates,
     as in Python's file names. `rpath` is what the file holds even where `runpath` disables it.
     """
 

@@ -70,7 +70,7 @@ class Environment(NamedTuple):
         return True
 
     def want_kept(self) -> Want | None:
-        """Return what its hooks ask for, None where that is not known."""
+        """Return what its hooks ask for, None if that is not known."""
         text = self.want_text()
         return None if text is None else Want.parse(text)
 
@@ -130,7 +130,7 @@ def kind_of(prefix: str | PathLike[str]) -> Owner | None:
 def environment_at(prefix: str | PathLike[str]) -> Environment:
     """Return the environment at `prefix`; for a layer of `uv run --with`, the one below it.
 
-    Raises EnvironmentNotFoundError when there is none.
+    Raises EnvironmentNotFoundError if there is none.
     """
     folder = extended(os.path.abspath(at_home(os.fspath(prefix))))
     if kind := kind_of(folder):
@@ -144,12 +144,12 @@ def environment_at(prefix: str | PathLike[str]) -> Environment:
 
 
 def active_environment(variables: Mapping[str, str]) -> Environment | None:
-    """Return the environment whose programs come first on PATH, None when none is active."""
+    """Return the environment whose programs come first on PATH, None if none is active."""
     return next(standing_environments(variables), None)
 
 
 def required_environment(variables: Mapping[str, str], asked: str) -> Environment:
-    """Return the active one for `auto`; raises EnvironmentNotFoundError when there is none."""
+    """Return the active one for `auto`; raises EnvironmentNotFoundError if there is none."""
     if environment := active_environment(variables):
         return environment
     raise EnvironmentNotFoundError(
@@ -237,7 +237,7 @@ def read_request(path: str | PathLike[str], *, anyones: bool = False) -> Request
             owners = {status.st_uid, os.lstat(path).st_uid}
             content = file.read(VERSION_FILE_LIMIT + 1)
             if not anyones and not owners <= {0, os.geteuid(), sudo_caller()}:
-                # Not through a link: the file may be one that the link's owner cannot read.
+                # Show nothing read through a link: its owner may be unable to read that file.
                 version = _told(content) if len(owners) == 1 else "VERSION"
                 raise CudaswitchError(
                     f"`{shown}` belongs to another user and is not followed",

@@ -48,7 +48,7 @@ def _difference(made: EnvironmentChange | None, before: Variables) -> dict[str, 
 
 
 def _json(made: EnvironmentChange | None, before: Variables) -> str:
-    import json  # noqa: PLC0415  # for who asks for it
+    import json  # noqa: PLC0415  # only this format needs it
 
     return json.dumps(_difference(made, before), indent=2) + "\n"
 

@@ -60,7 +60,7 @@ class Holding(NamedTuple):
 
     @property
     def request(self) -> str | None:
-        """What it asks for, None where it cannot be read."""
+        """What it asks for, None if it cannot be read."""
         try:
             # An environment's pin counts for all who enter it, whoever owns it.
             anyones = environment_pinned_by(self.file) is not None

@@ -52,7 +52,7 @@ class Compiler(NamedTuple):
 class HostCompiler(NamedTuple):
     """What was found out for one toolkit.
 
-    `default` is what nvcc would call, None where there is none; `better` the newest that is
+    `default` is what nvcc would call, None if there is none; `better` the newest that is
     installed and accepted, where the default is not; `packages` bring one, where none is.
     """
 
@@ -120,7 +120,7 @@ def what_compiles(
 
 
 def choice(home: Path, cuda: Version) -> str | None:
-    """Return the compiler to name for the toolkit in `home`, None where the default one will do.
+    """Return the compiler to name for the toolkit in `home`, None if the default one will do.
 
     It is the newest that is installed and accepted, otherwise the newest accepted under the name
     that distributions give it, in case it is installed later. The answer is for every shell, so
@@ -162,7 +162,7 @@ def bounds(home: Path, cuda: Version) -> Bounds | None:
 
 
 def read_bounds(header: str, source: str) -> Bounds | None:
-    """Read the bounds off the conditions of a host_config.h, None where it has none.
+    """Read the bounds off the conditions of a host_config.h, None if it has none.
 
     The conditions count; the text of some `#error` differs from them.
     """

@@ -96,7 +96,7 @@ def install(
     if not wanted:
         return [bundle.found for bundle in bundles]
     require_writable(store.home)
-    # Toolkits that cannot be read raise: what comes in is combined with them.
+    # Fail now if a toolkit cannot be read: what comes in is combined with them.
     store.toolkits(required=True)
     with contextlib.ExitStack() as held:
         # In one order for everybody, so that two installs never wait for each other.
@@ -152,7 +152,7 @@ def identified(
 
 
 def _each_once(named: Sequence[tuple[Artifact, Package]]) -> list[tuple[Artifact, Package]]:
-    """Sort identified files by id, each package once; StoreError where two claim to be one."""
+    """Sort identified files by id, each package once; StoreError if two claim to be one."""
     found: dict[str, tuple[Artifact, Package]] = {}
     for artifact, package in named:
         rival, _ = found.setdefault(package.id, (artifact, package))

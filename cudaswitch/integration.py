@@ -7,7 +7,7 @@ from cudaswitch.paths import home, program
 
 
 def show(name: str) -> None:
-    """Print the integration of a shell, for `eval`; ChoiceError where there is none for it."""
+    """Print the integration of a shell, for `eval`; ChoiceError if there is none for it."""
     row = shells.integrated(name)
     scripts = completion.folder_of(row.name)
     talk.script(shells.init(row, root=home().folder, program=program(), scripts=scripts))

@@ -94,7 +94,7 @@ def taken_out(text: bytes) -> bytes:
 
 
 def blanked(text: bytes, *owners: bytes) -> bytes:
-    """Empty the lines of blocks: line numbers stay, and nobody examines the content."""
+    """Empty the lines of blocks: line numbers stay, but the content is not examined."""
     for owner in owners or (OURS,):
         text = _block(owner).sub(lambda match: b"\n" * match[0].count(b"\n"), text)
     return text

@@ -56,7 +56,7 @@ def origin(store: OwnStore, at: str) -> Package:
 def let_in(store: OwnStore, owner: str) -> list[Path]:
     """Open folders of a package or toolkit that are closed to us, or not as open as the store is.
 
-    Returns them. Raises StoreError where one is somebody else's.
+    Returns them. Raises StoreError if one is somebody else's.
     """
     with store.held():
         return list(_opened(store.home.root / owner, store.home.root.stat().st_mode))
@@ -197,7 +197,7 @@ def recipe_of(store: OwnStore, name: str) -> Recipe:
             raise StoreError(f"toolkit {kit.name} is missing its package {at}")
         packages.append(package)
     if kit.base is None and all(package.component == "cudnn" for package in packages):
-        # A list does not tell the base; an adopted toolkit may have a cuDNN of its own.
+        # A list does not name the base, which may be adopted and have a cuDNN of its own.
         others = shared({package.id: package.sha256 for package in packages}).grounds
         same = kit.version, kit.platform
         below = (

@@ -83,7 +83,7 @@ def require_indexer() -> None:
 def lay_out(folder: Path, items: list[Item]) -> list[str]:
     """Add files to the tree in `folder`; return the parts of it, such as `conda`, that they are in.
 
-    Raises StoreError where it cannot be written, SourceError where the indexer fails.
+    Raises StoreError if it cannot be written, SourceError if the indexer fails.
     """
     touched: dict[str, None] = {}
     try:

@@ -105,7 +105,7 @@ def _roots(variables: Mapping[str, str]) -> list[str]:
 
 
 def _root_of_mamba(variables: Mapping[str, str]) -> str:
-    """Return micromamba's root, "" where there is none. Source: `get_root_prefix` of libmamba."""
+    """Return micromamba's root, "" if there is none. Source: `get_root_prefix` of libmamba."""
     if told := variables.get("MAMBA_ROOT_PREFIX"):
         return _plain(told)
     home = home_folder(variables) or ""

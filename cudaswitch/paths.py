@@ -64,7 +64,7 @@ class Home:
 
 
 def home() -> Home:
-    """Return the person's own store: CUDASWITCH_HOME, else the platform's user data folder."""
+    """Return the user's own store: CUDASWITCH_HOME, else the platform's user data folder."""
     chosen = os.environ.get("CUDASWITCH_HOME")
     return Home(expanded(chosen or user_folder("data")))
 

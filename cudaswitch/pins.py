@@ -119,8 +119,8 @@ def wanted_by(environment: Environment) -> Want | None:
 def unpin_environment(environment: Environment) -> bool:
     """Remove an environment's pin; False if it had none.
 
-    If hooks stay for shells that are in it now, so does the record: `gc` finds the hooks by it,
-    and the time since when no new shell has needed them.
+    If hooks stay for shells that are in it now, so does the record: by it, `gc` finds the hooks,
+    and knows since when no new shell can need them.
     """
     record = _record_of(environment.pin_file)
     with own_store().pinning():

@@ -53,7 +53,7 @@ class Holdings(NamedTuple):
     def recipes(self, release: Version | None) -> list[Recipe]:
         """Plan every toolkit that the new packages make possible.
 
-        `release` is the CUDA release of loose pieces. Raises StoreError where one would
+        `release` is the CUDA release of loose pieces. Raises StoreError if one would
         take the place of a toolkit that has other packages.
         """
         new = [self.packages[at] for at in sorted(self.new)]
@@ -160,7 +160,7 @@ class Holdings(NamedTuple):
         return [*group, *(part for part in parts if part.component not in replaced)]
 
     def _refuse_others(self, kits: Sequence[Toolkit], ids: set[str]) -> None:
-        """Raise StoreError where some of these are made of other packages than `ids`."""
+        """Raise StoreError if some of these are made of other packages than `ids`."""
         differing = {kit.name: ids ^ {part.id for part in self._parts(kit)} for kit in kits}
         names = [name for name, others in differing.items() if others]
         if not names:
@@ -229,7 +229,7 @@ class Holdings(NamedTuple):
 def release_of_pieces(packages: Sequence[Package]) -> Version | None:
     """Read the release of loose pieces off nvcc, else off the runtime; None without pieces.
 
-    Raises StoreError where neither is among them, or where they are of several releases.
+    Raises StoreError if neither is among them, or if they are of several releases.
     """
     pieces = [package for package in packages if package.component not in ("cuda", "cudnn")]
     if not pieces:

@@ -64,9 +64,9 @@ _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
 def moment() -> str:
-    """Spell this moment by the time that the machine has counted since it was started.
+    """Spell this moment, by the time that the machine has counted since it was started.
 
-    Unlike a clock, nobody sets that.
+    Nobody sets that count, as they set clocks.
     """
     return f"{_boot()} {time.clock_gettime(time.CLOCK_BOOTTIME)}"
 

@@ -58,7 +58,7 @@ def toolkit_is_there(home: str) -> bool:
 
 
 def why_no_folder(path: str | os.PathLike[str]) -> tuple[str, str] | None:
-    """Say why nothing is found in what should be a folder, and what to do; None where it can be."""
+    """Say why nothing is found in what should be a folder, and what to do; None if it can be."""
     try:
         os.stat(os.path.join(path, "."))
     except FileNotFoundError:

@@ -90,7 +90,7 @@ def run(
 ) -> None:
     """Become a command, with the toolkit of a request or with what would be active here.
 
-    Raises ToolMissingError where the toolkit, or PATH, does not have it.
+    Raises ToolMissingError if the toolkit, or PATH, does not have it.
     """
     deciding = _as_activated(command[0])
     if request is None:

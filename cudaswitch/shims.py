@@ -31,7 +31,7 @@ _MACHINE_FOLDERS = ("/bin", "/sbin", "/usr/bin", "/usr/sbin")
 def install() -> list[str]:
     """Make a shim for every tool of the installed toolkits; returns the tools.
 
-    Raises StoreError where others could put commands into the folder.
+    Raises StoreError if others could put commands into the folder.
     """
     store = own_store()
     require_writable(store.home)

@@ -50,7 +50,7 @@ def matching(prefix: str | PathLike[str], pattern: str) -> list[str]:
 
 
 def names_of(folder: str | PathLike[str]) -> list[str]:
-    """List what is in a folder by name, sorted; nothing where it cannot be read."""
+    """List what is in a folder by name, sorted; nothing if it cannot be read."""
     try:
         return sorted(os.listdir(folder))
     except OSError:

@@ -1,7 +1,7 @@
-"""How folders come into a store and go out of it: by one rename each, from and to `.staging`.
+"""How folders enter and leave a store: by one rename each, from and to `.staging`.
 
-Who changes a store holds it (`OwnStore.changing`), and hands over the stack of what to undo when
-the change fails.
+Code that changes a store holds it (`OwnStore.changing`), and passes on the stack of what to undo
+if the change fails.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from cudaswitch.talk import say
 from cudaswitch.toolkit import refuse_unsafe_path
 
 LAYOUT = "1"
-"""Version of the store's layout; a store that says another one is not written to."""
+"""Version of the store's layout; a store that states another one is not written to."""
 
 _LAYOUT_BYTES = 64
 
@@ -41,9 +41,9 @@ _OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST)
 
 @contextlib.contextmanager
 def plain_modes(within: Path | None = None) -> Iterator[None]:
-    """Let folders have the mode 0755 and files 0644, whatever the umask.
+    """Create folders with mode 0755 and files with 0644, whatever the umask.
 
-    Within a store or environment that its group may write, the group may write what is made, too.
+    If the group may write the store or environment `within`, it may also write what is created.
     """
     groups = within and os.path.isdir(within) and within.stat().st_mode & stat.S_IWGRP
     before = os.umask(0o002 if groups else 0o022)
@@ -56,7 +56,7 @@ def plain_modes(within: Path | None = None) -> Iterator[None]:
 def require_writable(home: Home, *, mends: bool = False) -> None:
     """Make the store's folders, or say in one line why it cannot be written.
 
-    A file `layout` that is damaged is refused, or written anew by who `mends` it.
+    A damaged file `layout` is refused or, with `mends`, written anew.
     """
     refuse_unsafe_path(home.folder)
     refuse_everybodys(home.folder)
@@ -84,16 +84,16 @@ def require_writable(home: Home, *, mends: bool = False) -> None:
 def refuse_unwritable(home: Home) -> None:
     """Say in one line why a store cannot be written, before anything is downloaded for it.
 
-    Makes no folders, for there may be nothing that goes there.
+    Makes no folders, as there may be nothing to put there.
     """
-    import tempfile  # noqa: PLC0415  # for installations alone
+    import tempfile  # noqa: PLC0415  # only installing needs it
 
     place = os.path.abspath(home.staging)
     while not os.path.lexists(place):
         place = os.path.dirname(place)
     try:
         refuse_sudo(home.folder)
-        # Only who tries knows what a mount or a quota says.
+        # Only trying shows what a mount or a quota permits.
         tempfile.TemporaryFile(dir=place).close()
     except OSError as error:
         raise _unwritable(home, error) from None
@@ -107,7 +107,7 @@ def _unwritable(home: Home, error: OSError) -> StoreError:
 
 
 def layout_of(home: Home) -> str | None:
-    """Return the number of a store's layout, ours where it says none; None where it is damaged."""
+    """Return the number of a store's layout, ours if it states none; None if it is damaged."""
     try:
         text = read_regular(home.layout, _LAYOUT_BYTES, head=True).strip()
     except FileNotFoundError:
@@ -123,15 +123,15 @@ class Staging:
     def __init__(self, home: Home) -> None:
         self.home = home
         self.folders: set[Path] = set()
-        """What is being filled."""
+        """The folders that are being filled."""
         self.discarded: list[Path] = []
-        """What is out of sight, and not deleted yet."""
+        """The folders that are out of sight, and not deleted yet."""
 
     @contextlib.contextmanager
     def folder(self, name: str) -> Iterator[Path]:
-        """Give an empty folder to fill; whatever is left of it afterwards is swept.
+        """Yield an empty folder to fill; whatever is left of it afterwards is deleted.
 
-        Its name is nobody else's, also where locks do not work. Raises StoreError.
+        Its name is unique, even where locks do not work. Raises StoreError.
         """
         stage = self._aside(name)
         with written(self.home):
@@ -155,15 +155,15 @@ class Staging:
     ) -> None:
         """Let a staged folder appear under its name; `undo` learns how to take it back.
 
-        What is in the folder must be on disk already (`sync_tree`), the manifest apart. A
+        The folder's content must be on disk already (`sync_tree`), except for the manifest. A
         whole folder that has the name stays unless this one `replaces` it: where locks do not
-        work, another process may have come first. What has no record is set aside, and told of.
+        work, another process may have come first. What has no record is set aside and reported.
         """
         write_atomically(stage / MANIFEST, manifest_text(manifest))
         if not os.path.isfile(final / MANIFEST):
             self._clear(final, undo)
         elif replaces and exchange(stage, final):
-            # What was there is now where this one was staged.
+            # The folder that was there is now where this one was staged.
             self._bring_back_later(stage, final, undo)
             sync_folder(final.parent)
             return
@@ -183,7 +183,7 @@ class Staging:
     ) -> Path | None:
         """Take a folder out of sight by one rename; it is deleted when the change is done.
 
-        Returns where it is until then. With the `kind` REMOVED its packages are to go too.
+        Returns where it is until then. With the `kind` REMOVED, its packages are to go too.
         """
         aside = self._aside(f"{kind}-{folder.name}")
         try:
@@ -214,13 +214,13 @@ class Staging:
         return kept
 
     def delete_discarded(self) -> None:
-        """Delete what is out of sight, as far as that goes."""
+        """Delete the discarded folders, as far as possible."""
         for folder in self.discarded:
             _sweep_later(folder)
         self.discarded.clear()
 
     def _clear(self, final: Path, undo: contextlib.ExitStack) -> None:
-        """Let nothing stand under a name; what has no record is deleted only if a run began to."""
+        """Free a name; what has no record is set aside, unless a run had begun to delete it."""
         with contextlib.suppress(OSError):
             # An empty folder is nobody's.
             final.rmdir()
@@ -230,7 +230,7 @@ class Staging:
             say(f"moved `{final}`, which does not belong to cudaswitch, to `{kept}`")
 
     def _withdraw(self, folder: Path) -> None:
-        """Take back what was published: out of sight, or where that fails, away on the spot."""
+        """Undo a publication: put the folder out of sight or, if that fails, delete it in place."""
         with contextlib.suppress(OSError), contextlib.ExitStack() as undo:
             try:
                 self.discard(folder, undo)
@@ -244,7 +244,7 @@ class Staging:
 
     def _bring_back(self, aside: Path, folder: Path) -> None:
         if exchange(aside, folder):
-            # What had replaced it is deleted in its place.
+            # What had replaced the folder is now in `aside`, and is deleted instead.
             return
         with contextlib.suppress(OSError):
             rename(aside, folder)
@@ -255,8 +255,8 @@ class Staging:
 
 
 def _sweep_on_the_spot(folder: Path) -> None:
-    """Delete a folder where it is. What a kill leaves of it has no record, and the mark of that."""
-    # On a full disk it goes without.
+    """Delete a folder in place. What a kill leaves of it has no record, but the mark DOOMED."""
+    # On a full disk, it goes without the mark.
     with contextlib.suppress(OSError):
         (folder / MANIFEST).rename(folder / DOOMED)
     for record in (CONTENTS, MANIFEST):
@@ -277,12 +277,12 @@ def manifest_text(manifest: dict[str, object]) -> str:
 
 @contextlib.contextmanager
 def written(home: Home) -> Iterator[None]:
-    """Write with the store's modes, and let a failure say so: StoreError instead of OSError."""
+    """Write with the store's modes; a failure raises StoreError instead of OSError."""
     try:
         with plain_modes(home.root):
             yield
     except OSError as error:
-        # Where folders are written by descriptor, the name alone says nothing.
+        # Calls relative to a folder's descriptor report a bare name, which says nothing.
         named = error.filename if Path(error.filename or "").is_absolute() else home.root
         raise StoreError(
             f"cannot write `{named}`: {error.strerror}", hint_for(error, _ANOTHER_STORE)

@@ -43,13 +43,13 @@ _SMALL_BYTES = 4096
 """Bytes of an alias, and of a ready answer."""
 
 _told: set[str] = set()
-"""What was passed over: people are told once, however often it is looked at."""
+"""Messages about what was skipped: each is shown once, however often it is looked at."""
 
 
 class Store:
-    """One store on disk. What cannot be read of it is told, and left out.
+    """One store on disk. What cannot be read in it is reported, and skipped.
 
-    Not so of the person's own, but for single toolkits: there StoreError is raised.
+    In the user's own store it raises StoreError, unless it is a single toolkit or alias.
     """
 
     def __init__(self, home: Home, *, shared: bool = False) -> None:
@@ -57,9 +57,9 @@ class Store:
         self.shared = shared
 
     def is_away(self) -> bool:
-        """Tell whether it is on a disk that is not mounted, say, or its name is mistyped.
+        """Tell whether it is missing: on a disk that is not mounted, say, or its name is mistyped.
 
-        One's own is made where it is not there, but where a link leads to nothing.
+        The user's own is created if it is missing, so it is away only if it is a dangling link.
         """
         if not self.shared:
             return os.path.islink(self.home.folder) and not os.path.exists(self.home.folder)
@@ -67,7 +67,7 @@ class Store:
             os.stat(self.home.at("layout"))
         except (FileNotFoundError, NotADirectoryError):
             return True
-        except OSError:  # it may not be read, which is told elsewhere
+        except OSError:  # it may not be read, which is reported elsewhere
             return False
         return False
 
@@ -84,13 +84,13 @@ class Store:
     def toolkits(self, *, required: bool = False) -> list[Toolkit]:
         """List the toolkits, oldest version first, the bare one before those with cuDNN.
 
-        Where all of one's own are `required`, one that cannot be read raises StoreError.
+        With `required`, one of the user's own store that cannot be read raises StoreError.
         """
         kits = self._records("toolkits", read_toolkit, required=required)
         return sorted(kits, key=lambda kit: (kit.platform, kit.version, kit.cudnn or Version("0")))
 
     def names(self) -> list[str]:
-        """List the names of the toolkits, also of those whose records are damaged."""
+        """List the names of the toolkits, including those whose records are damaged."""
         return self._tried(names_in, self.home.at("toolkits")) or []
 
     def present(self) -> list[Toolkit]:
@@ -160,7 +160,7 @@ def _first_of(file: str) -> str:
 
 
 def offered(home: Home) -> str | None:
-    """Return what tells one state of what a store offers from another, None where it is closed."""
+    """Return a text that differs for each state of what a store offers, None if it is closed."""
     try:
         return _first_of(home.at("requests", FINGERPRINT)).partition("\n")[0]
     except (FileNotFoundError, NotADirectoryError):
@@ -186,18 +186,18 @@ def compiles_here(kit: Toolkit) -> bool:
 
 
 def names_in(folder: str | PathLike[str]) -> list[str]:
-    """List the toolkits or packages in their folder. Raises StoreError where it cannot be read."""
+    """List the toolkits or packages in their folder. Raises StoreError if it cannot be read."""
     return [name for name in listed(folder) if not name.startswith(".")]
 
 
 def all_stores() -> list[Store]:
-    """Return the person's own store and the shared ones behind it."""
+    """Return the user's own store, then the shared ones."""
     own, *shared = stores()
     return [Store(own), *(Store(home, shared=True) for home in shared)]
 
 
 def all_toolkits() -> list[Toolkit]:
-    """List the toolkits of all stores, the person's own first."""
+    """List the toolkits of all stores, the user's own first."""
     return [kit for store in all_stores() for kit in store.toolkits()]
 
 
@@ -212,13 +212,13 @@ def all_present() -> list[Toolkit]:
 
 
 def out_of_reach(kit: Toolkit) -> Store | None:
-    """Return the shared store that a toolkit is laid over a toolkit of, where it cannot be seen.
+    """Return the shared store that has the base of a toolkit, if it cannot be seen.
 
     Its disk is not mounted at the moment, say: nobody can tell whether anything of it is gone.
     """
     try:
         os.stat(kit.ground)
-    # This process's locale may have no bytes for it.
+    # This process's locale may be unable to encode it.
     except (OSError, UnicodeEncodeError) as error:
         is_closed = not isinstance(error, (FileNotFoundError, NotADirectoryError))
         ground = real_path(kit.ground)
@@ -232,8 +232,8 @@ def out_of_reach(kit: Toolkit) -> Store | None:
 def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
     """Choose the installed toolkit for a request: the newest that it names (see `rank`).
 
-    The first store that has one wins. Among equals the newest cuDNN does, unless the
-    request says which. Raises NotInstalledError naming who asked, and StoreError as `taken` does.
+    The first store that has one wins. Among equals, the newest cuDNN does, unless the request
+    says which. Raises NotInstalledError naming who asked, and StoreError as `taken` does.
     """
     searched = all_stores() if searched is None else searched
     request = dealias(request, searched)
@@ -249,7 +249,7 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
         keeper = (
             f"tell the maintainer of the store `{store.home.folder}`, or request another toolkit"
         )
-        # Pins may hold it, and get nothing of it any more.
+        # By force, as pins may hold it, though they get nothing from it any more.
         hint = f"cudaswitch remove --force {kit.name}" if store is searched[0] else keeper
         raise NotInstalledError(f"toolkit `{kit.ground}` is gone{request.asked}", hint)
     extra = ""
@@ -266,7 +266,7 @@ def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
 
 
 def newest(request: Request, kits: Sequence[Toolkit]) -> Toolkit | None:
-    """Choose among toolkits the newest that a request, which is no alias, names."""
+    """Choose among toolkits the newest that a request names, which must not be an alias."""
     fitting = [kit for kit in kits if _fits(kit, request)]
     fitting.sort(key=lambda kit: rank(kit, request.text, request.cudnn))
     return fitting[-1] if fitting else None
@@ -284,7 +284,7 @@ def rank(kit: Toolkit, version: str, cudnn: str | None) -> tuple[bool, Version, 
 def taken(searched: Sequence[Store], fits: Callable[[Toolkit], bool]) -> list[Toolkit]:
     """Return the toolkits that fit, of the first store that has any, to run something of them.
 
-    Raises StoreError where everybody may change what is in that store.
+    Raises StoreError if everybody may change what is in that store.
     """
     for store in searched:
         fitting = [kit for kit in store.present() if fits(kit)]
@@ -303,9 +303,9 @@ def _fits(kit: Toolkit, request: Request) -> bool:
 
 
 def dealias(request: Request, searched: Sequence[Store] | None = None) -> Request:
-    """Replace an alias by what it stands for in the end; anything else comes back as it is.
+    """Replace an alias by what it finally stands for; anything else comes back as it is.
 
-    Raises NotInstalledError for one that nobody has, and RequestError where it leads to itself.
+    Raises NotInstalledError for one that does not exist, and RequestError if it leads to itself.
     """
     if not request.is_alias:
         return request
@@ -320,7 +320,7 @@ def dealias(request: Request, searched: Sequence[Store] | None = None) -> Reques
 
 
 def followed(request: Request, tables: Sequence[Mapping[str, str]]) -> Request:
-    """Do the work of `dealias`, with the aliases of each store."""
+    """Do the work of `dealias` with given aliases, one table for each store."""
     asked = request.asked
     passed: list[str] = []
     while request.is_alias:
@@ -342,7 +342,7 @@ def followed(request: Request, tables: Sequence[Mapping[str, str]]) -> Request:
 
 
 def _meant(name: str, tables: Sequence[Mapping[str, str]], passed: Sequence[str]) -> str:
-    """Return the hint for a word that is no alias in any store; `passed` have led to it."""
+    """Return the hint for a word that is not an alias in any store; those `passed` led to it."""
     if hint := spelling_hint(name):
         return hint
     low = name.lower()
@@ -367,9 +367,9 @@ def _meant(name: str, tables: Sequence[Mapping[str, str]], passed: Sequence[str]
 
 
 def read_toolkit(folder: str | PathLike[str]) -> Toolkit | None:
-    """Return the toolkit whose folder it is in a store, None where there is none.
+    """Return the toolkit in that folder of a store, None if there is none.
 
-    Raises StoreError when its record is damaged.
+    Raises StoreError if its record is damaged.
     """
     kit = _record(folder, Toolkit.from_json)
     # A store that was moved, or is mounted elsewhere, has its toolkits where it is now.
@@ -377,7 +377,7 @@ def read_toolkit(folder: str | PathLike[str]) -> Toolkit | None:
 
 
 def read_package(folder: str | PathLike[str]) -> Package | None:
-    """Return the package whose folder it is in a store, as `read_toolkit` does."""
+    """Return the package in that folder of a store, as `read_toolkit` does."""
     return _record(folder, Package.from_json)
 
 

@@ -154,12 +154,12 @@ def _mend(decision: Decision, kit: Toolkit | None) -> str:
 
 def _again(pinned: Environment, want: Want) -> str:
     """Return the step that gives this shell its pin's toolkit, which it does not have."""
-    from cudaswitch.hooks import unhooked_scripts  # noqa: PLC0415  # where a shell is out of step only
+    from cudaswitch.hooks import unhooked_scripts  # noqa: PLC0415  # only if a shell is out of step
 
     # An activate script that was written anew does not run the hook.
     lost = pinned.owner == "V" and unhooked_scripts(pinned)[0]
     is_own, given = pinned.is_own(), pinned.want_kept()
-    # Hooks apply what they record, whatever answers by now; others' do while that is there.
+    # Hooks apply the toolkit that they record; other users' hooks serve while it is there.
     is_behind = (
         given is not None
         and not _same(given.home, want.home)
@@ -183,7 +183,7 @@ def _request(want: Want, kit: Toolkit) -> str:
 
 def _bare() -> Shell | None:
     """Return the row of the calling shell if there is no integration for it."""
-    from cudaswitch import shells  # noqa: PLC0415  # where a shell is out of step only
+    from cudaswitch import shells  # noqa: PLC0415  # only if a shell is out of step
 
     row = shells.running_row(os.environ)
     return None if row.init else row
@@ -191,7 +191,7 @@ def _bare() -> Shell | None:
 
 def _load() -> str:
     """Return the step that loads the integration."""
-    from cudaswitch import shells  # noqa: PLC0415  # where a shell is out of step only
+    from cudaswitch import shells  # noqa: PLC0415  # only if a shell is out of step
     from cudaswitch.startfiles import loaded_by  # noqa: PLC0415  # the same
 
     row = shells.running_row(os.environ)
@@ -207,7 +207,7 @@ def _load() -> str:
 
 def which(name: str, consumer: str | None = None, as_json: bool = False) -> None:
     """Tell which file wins for a tool or library, why, and what it shadows."""
-    from cudaswitch.lookup import look_up  # noqa: PLC0415  # this alone needs it
+    from cudaswitch.lookup import look_up  # noqa: PLC0415  # only this needs it
 
     answer = look_up(name, os.environ, consumer)
     if not answer.found:
@@ -241,7 +241,7 @@ def which(name: str, consumer: str | None = None, as_json: bool = False) -> None
 
 
 def _missing(name: str, consumer: str | None) -> ToolMissingError:
-    from cudaswitch.bundled import bundles_cuda  # noqa: PLC0415  # where nothing is found only
+    from cudaswitch.bundled import bundles_cuda  # noqa: PLC0415  # only if nothing is found
     from cudaswitch.lookup import is_library  # noqa: PLC0415  # the same
 
     # What is named by a path need not be meant as a program.
@@ -274,7 +274,7 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
 
 
 def _asking_for(kits: Sequence[Toolkit]) -> Decision | None:
-    """Return who asks for one of these toolkits, None where nobody does."""
+    """Return who asks for one of these toolkits, None if nobody does."""
     try:
         decision = decide(os.environ, working_directory(os.environ))
     except CudaswitchError:
@@ -288,7 +288,7 @@ def _has(home: str, name: str) -> bool:
 
 def installed(as_json: bool = False) -> None:
     """Tell what is installed, which toolkit is active, and who pins it."""
-    from cudaswitch.holders import (  # noqa: PLC0415  # this alone needs it
+    from cudaswitch.holders import (  # noqa: PLC0415  # only this needs it
         held_by,
         holdings,
         without_toolkit,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 UNSAFE_IN_PATH = "'\"$`\\:;\n\r\t"
 """Characters that PATH, the loader or conda's own activation cannot carry in a toolkit path."""
 METAPACKAGE = "metapackage"
-"""Stands for a component where a package has no files, and depends on those that do, as
+"""The component of a package that has no files, but depends on packages that do, such as
 conda-forge's `cuda-nvcc`."""
 _HEXADECIMAL = frozenset("0123456789abcdef")
 
@@ -24,7 +24,7 @@ def refuse_unsafe_path(
     path: str,
     hint: str = "choose a plain folder, for example with CUDASWITCH_HOME=$HOME/.cudaswitch",
 ) -> None:
-    """Raise StoreError when a toolkit at `path` could not be put on PATH or LD_LIBRARY_PATH.
+    """Raise StoreError if a toolkit at `path` could not be put on PATH or LD_LIBRARY_PATH.
 
     The usual hint is for a store.
     """
@@ -88,7 +88,7 @@ class Package(NamedTuple):
 
     `component` is what it provides: `cuda` (a whole toolkit), `cudnn`, a piece of a
     toolkit such as `nvcc` or `cudart`, or METAPACKAGE. `cuda` says for which CUDA a cuDNN or
-    piece was built: a request text (`10.1`, `12`, `>=11.3,<12`) or None when unknown or not
+    piece was built: a request text (`10.1`, `12`, `>=11.3,<12`) or None if unknown or not
     needed.
     `root` is the folder inside the archive that corresponds to CUDA_HOME (`` = the top).
     """
@@ -112,8 +112,8 @@ class Package(NamedTuple):
     def id(self) -> str:
         """The folder name in the store.
 
-        conda's own folder names have no platform, and builds such as cuDNN's `cuda10.1_0` have
-        the same name on all of them. So it is added, except for the most common platform.
+        conda's own folder names have no platform, and builds such as cuDNN's `cuda10.1_0` are
+        called the same on every platform. So it is added, except for the most common one.
         """
         is_plain = self.form.startswith("conda") and self.platform in ("linux-64", "noarch")
         foreign = "" if is_plain else self.platform

@@ -86,12 +86,12 @@ class Hashes:
             self._pool.shutdown(cancel_futures=True)
 
     def of(self, path: Path, status: os.stat_result) -> Future[str | None]:
-        """Promise the hash of a regular file, None where it cannot be read."""
+        """Promise the hash of a regular file, None if it cannot be read."""
         if self._pool is None:
             from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # slow to load
 
             self._pool = ThreadPoolExecutor(_READERS)
-        # The inode number alone may be that of a deleted file.
+        # Inode numbers of deleted files are used again, so they alone do not identify a file.
         key = status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns
         if key not in self._known:
             self._known[key] = self._pool.submit(_sha256, path)
@@ -320,7 +320,7 @@ def _misled(path: Path, target: str) -> Kind | None:
 
 
 def _status(path: Path, inside: Path | None) -> os.stat_result | None:
-    """Return what a file is, None where it cannot be or is a link that leads elsewhere."""
+    """Return what a file is, None if it cannot be or is a link that leads elsewhere."""
     try:
         status = path.lstat()
         if (

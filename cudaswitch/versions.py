@@ -86,7 +86,7 @@ class Request(NamedTuple):
 
     `text` is the CUDA part: a version prefix, a range such as `>=11.2,<12`, `latest`,
     `auto`, `system` or an alias. `cudnn` is a version prefix, `none` for a bare
-    toolkit, or None when nothing was said. `gpus` is a value for CUDA_VISIBLE_DEVICES.
+    toolkit, or None if nothing was said. `gpus` is a value for CUDA_VISIBLE_DEVICES.
     `origin` says who asked, for messages.
     """
 
@@ -127,7 +127,7 @@ class Request(NamedTuple):
 
     @property
     def wanted_cudnn(self) -> str | None:
-        """The cuDNN that is asked for, None where none is, or nothing was said."""
+        """The cuDNN that is asked for, None if none is, or nothing was said."""
         return None if self.cudnn == "none" else self.cudnn
 
     @property

@@ -30,7 +30,7 @@ class Group(click.Group):
 
 
 def examples(*commands: str) -> str:
-    """Return what ends a command's help: each example whole, on a line of its own."""
+    """Return the end of a command's help: each example whole, on a line of its own."""
     # click does not wrap a paragraph that begins with \b.
     return "\b\nExample: " + "\n         ".join(commands)
 
@@ -45,13 +45,13 @@ def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
 
     if not compiles_here(kit):
         return
-    from pathlib import Path  # noqa: PLC0415  # for what compiles
+    from pathlib import Path  # noqa: PLC0415  # only for what compiles
 
-    from cudaswitch.compat.compilers import glibc_limit  # noqa: PLC0415  # for what compiles
-    from cudaswitch.detect.machine import glibc  # noqa: PLC0415  # for what compiles
-    from cudaswitch.hostcompiler import what_compiles  # noqa: PLC0415  # for what compiles
-    from cudaswitch.programs import search_path  # noqa: PLC0415  # for what compiles
-    from cudaswitch.versions import Version  # noqa: PLC0415  # for what compiles
+    from cudaswitch.compat.compilers import glibc_limit  # noqa: PLC0415  # only for what compiles
+    from cudaswitch.detect.machine import glibc  # noqa: PLC0415  # only for what compiles
+    from cudaswitch.hostcompiler import what_compiles  # noqa: PLC0415  # only for what compiles
+    from cudaswitch.programs import search_path  # noqa: PLC0415  # only for what compiles
+    from cudaswitch.versions import Version  # noqa: PLC0415  # only for what compiles
 
     library = glibc()
     limit = glibc_limit(kit.version, Version(library)) if library else None

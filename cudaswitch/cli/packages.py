@@ -64,7 +64,7 @@ def brought_up_to_date() -> Iterator[None]:
 @output.json_option
 def list_command(as_json: bool) -> None:
     """List what is installed, which toolkit is active, and what pins each."""
-    from cudaswitch import telling  # noqa: PLC0415  # this alone needs it
+    from cudaswitch import telling  # noqa: PLC0415  # only this needs it
 
     telling.installed(as_json)
 

@@ -270,7 +270,7 @@ def _tell(why: str | None) -> None:
 
 
 def _asked(there: str, ask: Callable[[], Version]) -> Version | None:
-    """Ask a source for the newest version; None where what is installed will have to do."""
+    """Ask a source for the newest version; None if what is installed will have to do."""
     try:
         return ask()
     except SourceError as error:

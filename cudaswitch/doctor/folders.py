@@ -226,7 +226,7 @@ def _data_dirs(variables: Mapping[str, str]) -> list[str]:
 
 
 def lost_compilers(variables: Mapping[str, str]) -> dict[str, str]:
-    """Map the variables that name a compiler, but no program, to what they name."""
+    """Map the variables whose compiler is not a program to what they name."""
     named = {name: variables.get(name, "") for name in _HOST_VARIABLES}
     named["NVCC_PREPEND_FLAGS"] = compiler_named(variables.get("NVCC_PREPEND_FLAGS", "")) or ""
     path = variables.get("PATH", "")

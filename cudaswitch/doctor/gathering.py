@@ -126,7 +126,7 @@ def _unrecorded() -> tuple[str, ...]:
 
 
 def _away(lost: Sequence[Toolkit]) -> Away | None:
-    """Return the shared stores that are not there, None where all are."""
+    """Return the shared stores that are not there, None if all are."""
     found, named = settings.asked("stores"), settings.value("stores")
     away = [at for at in named if Store(Home(expanded(at)), shared=True).is_away()]
     variable = settings.SETTINGS["stores"].variable or ""

@@ -33,7 +33,7 @@ class Library(NamedTuple):
 
 
 class Kit(NamedTuple):
-    """A folder taken for a toolkit, links resolved; `version` is None where none can be told.
+    """A folder taken for a toolkit, links resolved; `version` is None if none can be told.
 
     `has` is what `folders.parts_of` tells.
     """
@@ -44,7 +44,7 @@ class Kit(NamedTuple):
 
 
 class Folder(NamedTuple):
-    """An element of a list of folders: `text` as it stands there, `path` made absolute.
+    """An element of a list of folders: `text` as it is in the list, `path` made absolute.
 
     `kit` is the toolkit that it belongs to.
     """
@@ -118,7 +118,7 @@ class Setting(NamedTuple):
 class Hook(NamedTuple):
     """A pinned environment: what its pin asks for and in which state its hooks are.
 
-    `request` is None, and `refused` says why, where the pin cannot be read.
+    `request` is None, and `refused` says why, if the pin cannot be read.
     `gone` is the toolkit in its hooks that is not there any more, `behind` the newer answer,
     `missing`, `edited` and `old` are files, the last an earlier cudaswitch's, `unhooked` and
     `halved` activate scripts without our lines and with some of them, `closed` a file that is there

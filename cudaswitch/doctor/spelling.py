@@ -179,7 +179,7 @@ def off_command(facts: Facts) -> str:
 
 
 def what_to_install(facts: Facts, request: Request) -> str:
-    """Spell the arguments of `install` for a request; it knows no other parts of a request."""
+    """Spell the arguments of `install` for a request, of which it takes no other parts."""
     cudnn = f" --cudnn {word(facts, request.cudnn)}" if request.cudnn else ""
     return word(facts, request.text) + cudnn
 

@@ -153,7 +153,7 @@ class ResolvedFramework(NamedTuple):
 class Resolution(NamedTuple):
     """The answer.
 
-    `cuda` and `cudnn` are what the frameworks state, None when none is needed. `runs` tells
+    `cuda` and `cudnn` are what the frameworks state, None if none is needed. `runs` tells
     whether this machine can run them, given that toolkit; `bundled` that they bring their
     own CUDA, so that a toolkit only serves to build extensions. `toolkit` names the
     installed one to use, None also if an nvcc that the environment brings, and leads to, builds

@@ -48,7 +48,7 @@ class Need(NamedTuple):
     reasons: tuple[Reason, ...]
     hint: str | None = None
     known: bool = True
-    """False where it may be for some CUDA, and neither its files nor a table say which."""
+    """False if it may be for some CUDA, and neither its files nor a table say which."""
     serving: tuple[Carried, ...] = ()
     """The packages of its own CUDA."""
     lack: Lack | None = None

@@ -177,7 +177,7 @@ def unfound(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -
 
 
 def unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> Lack | None:
-    """Say which folders of its CUDA a pip package needs in LD_LIBRARY_PATH, and has not there."""
+    """Say which folders of a pip package's CUDA are missing in LD_LIBRARY_PATH, if it needs it."""
     rule, release = frameworks()[found.name].prefix_by_path, release_of(found.version)
     is_ruled = rule is not None and within(release, rule.since, rule.before)
     by_path = {"conda": is_ruled, "dist": _looks(found, facts) is None}
