@@ -35,7 +35,7 @@ _TOLD = frozenset(
         "size",
     )
 )
-"""What the list says of a package: enough to fetch it again where the store has lost it."""
+"""What the list says about a package: enough to fetch it again if the store has lost it."""
 
 
 class Contents(NamedTuple):

@@ -54,7 +54,7 @@ class Environment(NamedTuple):
     def is_own(self) -> bool:
         """Tell whether all folders that hooks are written in are this user's, and none is a link.
 
-        Whoever owns a link chooses what is written through it.
+        The owner of a link chooses where writes through it go.
         """
         parts = {"C": ("conda", "conda/activate.d", "conda/deactivate.d"), "V": ("../bin",)}
         inner = ("", "cudaswitch", "cudaswitch/pin", "cudaswitch/want", *parts[self.owner])

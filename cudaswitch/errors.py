@@ -46,7 +46,7 @@ class SudoError(PermissionError):
 
 
 def hint_for(error: OSError, usual: str) -> str:
-    """Return the hint for what cannot be written: `usual`, where nothing better is known."""
+    """Return the hint for what cannot be written: `usual`, if nothing better is known."""
     if isinstance(error, SudoError):
         return "run it without sudo"
     if isinstance(error, FileExistsError):

@@ -157,7 +157,7 @@ def written_pins() -> list[WrittenPin]:
             if isinstance(path, str) and may_pin(path) and (hooked is None or real_path(hooked)):
                 noted.append((written, WrittenPin(path, hooked)))
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            # A damaged note is as good as none: what counts is the pin itself, where it is.
+            # A damaged note is as good as none: what counts is the pin itself, if it is there.
             continue
     # If an environment was pinned under two spellings of its path, the newest note wins.
     noted.sort()

@@ -1,7 +1,7 @@
 """Which compiler nvcc calls here, whether the toolkit accepts it, and which one it would accept.
 
 nvcc stops in its own `crt/host_config.h` when gcc or clang is newer than it was made for; so
-that header is read, and the table only where it is not there.
+that header is read, and the table only if there is none.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class HostCompiler(NamedTuple):
     """What was found out for one toolkit.
 
     `default` is what nvcc would call, None if there is none; `better` the newest that is
-    installed and accepted, where the default is not; `packages` bring one, where none is.
+    installed and accepted, if the default is not; `packages` bring one, if none is.
     """
 
     cuda: str
@@ -93,7 +93,7 @@ class HostCompiler(NamedTuple):
 
     @property
     def hint(self) -> str | None:
-        """Name what brings a compiler that fits, where none is installed."""
+        """Name what brings a compiler that fits, if none is installed."""
         return " or ".join(f"`{each}`" for each in self.packages) or None
 
 
@@ -228,7 +228,7 @@ def bringing(accepted: Bounds | None) -> tuple[str, ...]:
 
 
 def majors_of_apt(start: str) -> set[int]:
-    """Return the N of all packages `{start}N` that apt has here, none where there is no apt."""
+    """Return the N of all packages `{start}N` that apt has here, none if there is no apt."""
     said = output_of(["apt-cache", "pkgnames", start], os.environ) or ""
     named = re.finditer(rf"^{re.escape(start)}(\d{{1,3}})$", said, re.MULTILINE | re.ASCII)
     return {int(match[1]) for match in named}

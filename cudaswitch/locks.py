@@ -74,7 +74,7 @@ class Lock:
             os.close(descriptor)
 
     def release(self) -> None:
-        """Let others have it. Nothing happens where it is not held."""
+        """Let others have it. Nothing happens if it is not held."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

@@ -58,7 +58,7 @@ class Item:
 def put(path: Path, folder: Path, name: str, sha256: str) -> Path:
     """Copy a file into a folder, whole or not at all; one that is there with this hash stays.
 
-    Where another file has the name, the copy goes into a folder of its own. Raises OSError.
+    If another file has the name, the copy goes into a folder of its own. Raises OSError.
     """
     final = folder / name
     if os.path.isfile(final):

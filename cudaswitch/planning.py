@@ -16,7 +16,7 @@ _CORE = ("nvcc", "cudart", "crt", "nvvm")
 
 
 class Recipe(NamedTuple):
-    """A toolkit to be, and its packages; where two bring the same path, the first wins."""
+    """A toolkit to be, and its packages; if two bring the same path, the first wins."""
 
     toolkit: Toolkit
     packages: tuple[Package, ...]

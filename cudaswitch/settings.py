@@ -1,7 +1,7 @@
 """What people set once: a table of names, each read from its variable, else from `config.toml`.
 
 A flag on the command line is stronger than both. Nothing is read before it is asked for, and
-the file only where it is there.
+the file only if it exists.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LIMIT = 1 << 20
 
 Value = str | int | float | bool | tuple[str, ...]
 _EMPTY = ("", ("",), [""])
-"""What an empty value looks like, from the file, a variable or the command line."""
+"""What an empty value looks like, from the file or the command line."""
 _read: dict[str, dict[str, Value]] = {}
 """What has been read, by file."""
 
@@ -155,7 +155,7 @@ class Set(NamedTuple):
 def config_file() -> str:
     """Return the path of the file: CUDASWITCH_CONFIG, else in the platform's config folder.
 
-    It begins with `~` where that home folder is not known: then there is no such file.
+    It begins with `~` if that home folder is not known: then there is no such file.
     """
     chosen = os.environ.get("CUDASWITCH_CONFIG")
     path = at_home(chosen or os.path.join(user_folder("config"), "config.toml"))

@@ -97,7 +97,7 @@ def _tools_of(kits: list[Toolkit]) -> Iterator[str]:
 
 
 def _is_tool(name: str, kit: Toolkit) -> bool:
-    """Tell whether a name is CUDA's: no shim may ever stand before `ls` or `python`.
+    """Tell whether a name is CUDA's: no shim may ever shadow `ls` or `python`.
 
     The `bin` of an adopted toolkit may be `/usr/bin` or an environment's.
     """
@@ -109,7 +109,7 @@ def _is_tool(name: str, kit: Toolkit) -> bool:
 
 
 def _shims_in(folder: Path) -> list[Path]:
-    """List the shims of a folder; a file that somebody else put there is none."""
+    """List the shims in a folder, without files that somebody else put there."""
     files = [path for path in folder.iterdir() if os.path.isfile(path) and not os.path.islink(path)]
     return [path for path in files if is_shim(path)]
 

@@ -138,7 +138,7 @@ class Package(NamedTuple):
 
 
 def target_of(package: Package) -> str:
-    """Name the platform whose files a package holds, `noarch` where it does not matter.
+    """Name the platform whose files a package holds, `noarch` if it does not matter.
 
     conda-forge's pieces for compilers say it with their names: `cuda-cudart_linux-64` can be
     installed everywhere, to compile for linux-64.

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 SHIM_HEADER = "#!/bin/sh\n# A shim, written by `cudaswitch shims refresh`.\n"
-"""How every shim begins; a file that does not is none, and is never touched."""
+"""How every shim begins; a file that begins otherwise is not a shim, and is never touched."""
 
 _TOOLS = {
     *("__nvcc_device_query", "bin2c", "compute-sanitizer", "computeprof", "ctadvisor", "cu++filt"),

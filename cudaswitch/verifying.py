@@ -44,7 +44,7 @@ Kind = Literal["changed", "missing", "extra"]
 class Finding(NamedTuple):
     """A file that is not what was recorded; `owner` is `packages/ID` or `toolkits/NAME`.
 
-    `path` is below that folder, empty where it is the folder itself. The file that tells the
+    `path` is below that folder, empty for the folder itself. The file that tells the
     store's layout is its own owner.
     """
 

@@ -97,7 +97,7 @@ def _leftovers(facts: Facts) -> Iterator[Found]:
 
 
 def _open_lists(facts: Facts) -> Iterator[Found]:
-    """A line that leaves an empty element where the variable is unset."""
+    """A line that leaves an empty element if the variable is unset."""
     for one in facts.settings:
         if one.name != "LD_LIBRARY_PATH" or _is_leftover(one) or not one.alone:
             continue

@@ -96,7 +96,7 @@ def _only_runfile(cuda: Version) -> bool:
 
 
 def fits(wanted: Wanted, version: Version, facts: Facts) -> bool:
-    """Tell whether a CUDA serves where it only compiles."""
+    """Tell whether a CUDA serves if it only compiles."""
     return not (
         _wrong_cuda(wanted, version)
         or _wrong_driver(version, facts)

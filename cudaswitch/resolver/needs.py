@@ -38,7 +38,7 @@ class Need(NamedTuple):
     found: FoundFramework
     framework: Framework
     cuda: Version | None
-    """None for a build without CUDA, and where it is not known."""
+    """None for a build without CUDA, and if it is not known."""
     cudnn: Version | None
     cuda_min: Version | None
     """The oldest CUDA that serves."""
