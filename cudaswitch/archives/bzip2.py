@@ -1,10 +1,10 @@
 """bzip2 on all cores: a stream is taken apart at its blocks, each decoded by libbz2 in a thread.
 
-A block begins with a 48-bit magic number at any bit and depends on nothing before it. Moved to
-a byte boundary, with a header in front and an end behind, it is a stream of its own. libbz2
-accepts that only if the block ends exactly where the next one begins and its checksum holds;
-the checksum over all blocks of the stream is then compared here. So what is accepted is what
-libbz2 accepts of the whole. Format: J. Tsai, "BZIP2: Format Specification" (2016).
+A block begins with a 48-bit magic number at any bit and depends on nothing before it. Shifted to
+a byte boundary, between a header and an end marker, it is a complete stream. libbz2 accepts that
+stream only if the block ends exactly where the next one begins and its checksum holds; the
+checksum over all blocks of the real stream is then compared here. So this decoder accepts exactly
+the files that libbz2 accepts. Format: J. Tsai, "BZIP2: Format Specification" (2016).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MAGIC_BITS = 48
 HEADER = b"BZh"
 LEVELS = b"123456789"
 MOST_BLOCK_BYTES = 3 << 20
-"""Above what 900,000 symbols of 20 bits each and the tables can take, packed."""
+"""More than a packed block can take: 900,000 symbols of 20 bits each, and the tables."""
 MOST_CANDIDATES = 16
-"""Ends of one block that are tried. One in 2^48 bits looks like an end and is none."""
+"""Possible ends of one block that are tried. By chance, one bit in 2^48 looks like an end."""
 OUTPUT_AT_ONCE = 1 << 20
 """Bytes that a thread decodes ahead; a block may hold 45 MiB of zeros."""
 
@@ -35,7 +35,7 @@ _CUT = "its bzip2 data is cut short"
 
 
 def _patterns(magic: int) -> tuple[bytes, ...]:
-    """The five whole bytes inside a magic number that begins `shift` bits into a byte."""
+    """Return five whole bytes of a magic number that begins 0, 1, ... 7 bits into a byte."""
     return tuple(
         ((magic << (8 - shift)) >> 8 & (1 << 40) - 1).to_bytes(5, "big")
         if shift
@@ -48,7 +48,7 @@ _PATTERNS = {magic: _patterns(magic) for magic in (BLOCK, END)}
 
 
 class _Bits:
-    """What has been read and not yet decoded; positions are bits from the start of the file."""
+    """The bytes read but not yet decoded; positions are bits from the start of the file."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -70,7 +70,7 @@ class _Bits:
         return True
 
     def has(self, at: int, count: int) -> bool:
-        """Read until `count` bits from `at` are there; False where the file ends before."""
+        """Read until `count` bits from `at` are available; False if the file ends before that."""
         while self.end < at + count:
             if not self.more():
                 return False
@@ -90,7 +90,7 @@ class _Bits:
         return header[:3] == HEADER and header[3] in LEVELS
 
     def positions(self, magic: int, start: int, end: int) -> list[int]:
-        """Return where `magic` stands from `start` on and ends before `end`, in order."""
+        """Return, in order, where `magic` occurs between `start` and `end`."""
         first, last = max(0, start - self.base) // 8, (end - self.base + 7) // 8
         found = []
         for shift, pattern in enumerate(_PATTERNS[magic]):
@@ -107,14 +107,14 @@ class _Bits:
         return sorted(found)
 
     def next_block(self, start: int) -> int | None:
-        """Return where the first block at or after `start` begins, of what has been read."""
+        """Return where the first block at or after `start` begins, None if none has been read."""
         self._blocks += self.positions(BLOCK, self._searched, self.end)
         self._searched = max(self._searched, self.end - MAGIC_BITS + 1)
         at = bisect_left(self._blocks, start)
         return self._blocks[at] if at < len(self._blocks) else None
 
     def forget(self, before: int) -> None:
-        """Let go of whole bytes before a position."""
+        """Drop the whole bytes before a position."""
         count = (before - self.base) // 8
         del self.data[:count]
         del self._blocks[: bisect_left(self._blocks, before)]
@@ -125,7 +125,7 @@ class _Decoding:
     """One block, decoded in a thread as far as OUTPUT_AT_ONCE, and further when asked to."""
 
     def __init__(self, raw: bytes, skip: int, count: int, level: bytes, checksum: int) -> None:
-        """Take `count` bits of `raw` behind the first `skip` for a block of a `level` stream."""
+        """Decode `count` bits of `raw`, after the first `skip`, as a block of a `level` stream."""
         bits = int.from_bytes(raw, "big") >> (len(raw) * 8 - skip - count) & (1 << count) - 1
         ending = (END << 32 | checksum, MAGIC_BITS + 32)
         padding = -(count + ending[1]) % 8
@@ -134,7 +134,7 @@ class _Decoding:
         self._decoder = bz2.BZ2Decompressor()
         self.first = b""
         try:
-            # All of a block is read before a byte of it comes out.
+            # libbz2 reads all of a block before it returns a byte of it.
             self.first = self._decoder.decompress(stream, OUTPUT_AT_ONCE)
         except OSError:
             self.fits = False
@@ -186,7 +186,7 @@ class _Scanner:
         self._threads = threads
         self.at = 0
         self.level = b""
-        """Of the stream that is being walked through; empty before its header."""
+        """The level of the current stream; empty until its header has been read."""
 
     def next(self) -> _Found:
         try:
@@ -243,10 +243,10 @@ class _Scanner:
         return self._before_header(start, ends[-1])
 
     def _before_header(self, start: int, magic: int) -> int:
-        """A header may stand before a magic number, and before it the end of another stream.
+        """Return where the block before `magic` ends: a new stream may begin between the two.
 
-        Returns where that end begins, of several streams with nothing in them the first;
-        `magic` where there is none.
+        If a header comes right before `magic`, this is the end of the stream before that, and the
+        first of several ends if there are empty streams in between; otherwise it is `magic`.
         """
         while True:
             header = magic - 32
@@ -258,14 +258,14 @@ class _Scanner:
             magic = ends[0]
 
     def _cut_out(self, start: int, end: int) -> tuple[bytes, int, int]:
-        """Return the bytes that hold the bits from `start` to `end`, where and how many."""
+        """Return the bytes that hold the bits from `start` to `end`, bits to skip, and a count."""
         first, last = (start - self.bits.base) // 8, (end - self.bits.base + 7) // 8
         return bytes(self.bits.data[first:last]), start % 8, end - start
 
     def mended(self, block: _Block) -> _Decoding:
-        """Decode a block whose end was taken for another, and go on from its real end.
+        """Decode a block whose end was misjudged, and continue from its real end.
 
-        Raises DamagedError where none of the possible ends is one.
+        Raises DamagedError if none of the candidates is its end.
         """
         start = block.start + MAGIC_BITS + 32
         self.bits.has(start, MOST_BLOCK_BYTES * 8)
@@ -317,7 +317,7 @@ def decoded_blocks(pieces: Iterator[bytes]) -> Generator[bytes, None, None]:
             yield from decoding.pieces()
             scanner.bits.forget(found.start + MAGIC_BITS)
             combined = (combined << 1 | combined >> 31) & 0xFFFFFFFF ^ found.checksum
-            # A look at the start of a file shall not decode what nobody asks for.
+            # Start small: who reads only the start of a file should not pay for more blocks.
             window = min(window + 1, count + 2)
     finally:
         _abandon(waiting)

@@ -1,7 +1,7 @@
 """Which component a package provides, from its name in three spellings and from its content.
 
 Names: PyPI (`nvidia-cuda-nvcc-cu12`), NVIDIA's archives (`cuda_nvcc`) and conda (`cuda-nvcc`,
-`cuda-nvcc_linux-64`, `libcublas-dev`); read in the indexes of PyPI, of
+`cuda-nvcc_linux-64`, `libcublas-dev`), as found in the indexes of PyPI, of
 developer.download.nvidia.com/compute/cuda/redist and of conda-forge.
 """
 
@@ -65,7 +65,7 @@ COMPONENTS = {
     "sanitizer-api": "sanitizer",
     "thrust": "cccl",
 }
-"""Bare name → component. `bare_name` takes off what the spellings add."""
+"""Bare name → component. `bare_name` strips what the spellings add."""
 
 _LIBRARIES = {
     "cublasLt": "cublas",
@@ -76,7 +76,7 @@ _LIBRARIES = {
     "nvblas": "cublas",
     "nvrtc-builtins": "nvrtc",
 }
-"""Libraries that are in a component of another name; NPP is one component in many libraries."""
+"""Libraries whose component has another name. NPP is not here: it is many libraries."""
 
 CUDA_NUMBERED = frozenset(
     (
@@ -107,7 +107,7 @@ _NVIDIAS = re.compile(r"(?:nvidia|cuda|lib(?:cu|nv)|nsight)[a-z0-9-]*\Z")
 
 
 def bare_name(name: str) -> str:
-    """Take off what the spellings add: `libcublas-dev`, `nvidia-cublas-cu12` → `cublas`."""
+    """Strip what the spellings add: `libcublas-dev`, `nvidia-cublas-cu12` → `cublas`."""
     plain = _PLATFORM_SUFFIX.sub("", name.lower()).replace("_", "-")
     if plain in COMPONENTS:
         return plain
@@ -117,7 +117,7 @@ def bare_name(name: str) -> str:
 def named_component(name: str) -> str | None:
     """Return the component that a package's name states, or None when the name says nothing.
 
-    A piece that we have not met but that is spelled as NVIDIA's keeps its bare name.
+    An unknown piece whose name is spelled like NVIDIA's keeps its bare name.
     """
     bare = bare_name(name)
     if bare in COMPONENTS:
@@ -165,5 +165,5 @@ def is_settled(name: str, proofs: set[str]) -> bool:
         return bool(proofs & {"nvcc", "cudart"})
     if named == "cudnn":
         return "cudnn" in proofs
-    # Only these two pieces could be the name of a whole toolkit in one archive.
+    # Of all pieces, only one with either of these names may turn out to be a whole toolkit.
     return named not in ("nvcc", "cudart")

@@ -56,7 +56,7 @@ _BY_ARCH = {
     ("linux", "aarch64"): "linux-aarch64",
     ("win", "x86_64"): "win-64",
 }
-"""`platform` and `arch`, for packages older than `subdir`."""
+"""(`platform`, `arch`) → platform, for packages that predate `subdir`."""
 CUDA_DEPENDENCIES = ("cuda-version", "cudatoolkit")
 
 _DEPENDENCY = re.compile(r"\s*([A-Za-z0-9_.-]+)\s*(\S*)")
@@ -86,7 +86,7 @@ class CondaLayout(Layout):
         name, texts = _string(self._index, "name"), self.witness.texts
         if PATHS in texts or is_settled(name, self.witness.proofs):
             return True
-        # Whether these have files of their own, or links alone, only PATHS tells.
+        # For nvcc and cudart, only PATHS tells whether they have files of their own or just links.
         return FILES in texts and named_component(name) not in ("nvcc", "cudart")
 
     def package(self) -> Package:
@@ -113,7 +113,7 @@ class CondaLayout(Layout):
         )
 
     def listed(self) -> dict[str, Listed] | None:
-        """Return the package's own file list; None while it was not seen or there is none."""
+        """Return the package's own file list; None until it has been seen, or if there is none."""
         if self._listed is None:
             self._listed = read_list(self.witness.texts)
         return self._listed
@@ -130,7 +130,7 @@ class CondaLayout(Layout):
             )
 
     def verify(self, placed: Placing) -> None:
-        self._listed = None  # what CondaZip looked up beforehand was not yet hashed
+        self._listed = None  # the list that CondaZip read ahead was not part of the hashed pass
         complete(placed, self.listed(), self.witness.texts)
 
 
@@ -160,7 +160,7 @@ class CondaZip(CondaLayout):
             raise UnsafeError("it has members that a .conda package does not have")
 
     def glance(self) -> Generator[Member, None, None]:
-        # The other part is asked for only where `info` has no list of its files.
+        # The caller reaches `pkg` only if `info` has no list of its files.
         for component in (CondaComponent.info, CondaComponent.pkg):
             yield from self._look(component)
 
@@ -179,7 +179,7 @@ class CondaZip(CondaLayout):
                     yield from self._component(record, content)
 
     def _look_at_list(self) -> None:
-        """Read the file list first, though it lies last, so that the sizes are known in time."""
+        """Read the file list ahead, as it comes last in the file: sizes are needed before that."""
         budget = Budget.for_archive(self.source.size)
         with closing(self._look(CondaComponent.info)) as members:
             for member in budget.watch(members):
@@ -196,7 +196,7 @@ class CondaZip(CondaLayout):
 
 
 def _tar_members(pieces: Iterator[bytes], form: str) -> Generator[Member, None, None]:
-    # conda's own walk over a component, with a reader that accepts no damage in tarfile's place.
+    # conda's own walk over a component, but with a reader stricter than tarfile.
     with closing(ahead(decoded(pieces, form))) as stream:
         for _, member in tar_generator(Pieces(stream), tarfile_open=TarReader.open):
             yield member
@@ -232,7 +232,7 @@ def _platform(index: dict[str, Any]) -> str:
 
 
 def built_for(component: str, version: Version, depends: Any, build: str) -> str | None:
-    """Return for which CUDA a package was built, as a request text, or None."""
+    """Return which CUDA a package was built for, as a request text, or None."""
     if component == "cuda":
         return None
     if component in CUDA_NUMBERED:
@@ -258,7 +258,7 @@ def _release_of_tag(tag: str) -> str:
 
 
 def _request_text(spec: str) -> str | None:
-    """Return a conda version spec as a request text; None when it is none that we can say."""
+    """Return a conda version spec as a request text; None when no request can express it."""
     alternatives = {_alternative(part) for part in spec.split("|")}
     return alternatives.pop() if len(alternatives) == 1 else None
 

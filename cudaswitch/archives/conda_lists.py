@@ -1,6 +1,6 @@
 """What a conda package says of its own files: `info/paths.json` and the older lists.
 
-Formats: conda-build's documentation, "Package metadata"; conda reads them alike.
+Formats: conda-build's documentation, "Package metadata"; they are read as conda reads them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cudaswitch.toolkit import is_sha256
 
 PATHS, FILES = "info/paths.json", "info/files"
 HAS_PREFIX, NO_LINK = "info/has_prefix", "info/no_link"
-# In two parts, as conda writes it, so that no tool replaces it in this very file.
+# Split in two, as in conda's own source, so that no tool replaces the placeholder in this file.
 DEFAULT_PLACEHOLDER = "/opt/anaconda1anaconda2" + "anaconda3"
 TYPES = {"hardlink": "file", "softlink": "link", "directory": "directory"}
 
@@ -29,7 +29,7 @@ Mode = Literal["text", "binary"]
 
 @dataclass(frozen=True)
 class Listed:
-    """What the file list says of one path; None: it says nothing of that."""
+    """What the file list says of one path; None where it says nothing."""
 
     type: str | None = None
     size: int | None = None
@@ -40,7 +40,7 @@ class Listed:
 
 
 def json_object(data: bytes, path: str) -> dict[str, Any]:
-    """Return a JSON object in which no key stands twice."""
+    """Return a JSON object in which no key occurs twice."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -48,7 +48,7 @@ def json_object(data: bytes, path: str) -> dict[str, Any]:
             raise UnsafeError(f"`{path}` is ambiguous")
         return found
 
-    # Each of these takes a hundred times the memory of the byte that it is written with.
+    # Each bracket is one byte here, but the list or object takes a hundred times that in memory.
     if data.count(b"[") + data.count(b"{") > MEMBERS:
         raise UnsafeError(f"`{path}` lists more files than any CUDA package has")
     try:
@@ -101,7 +101,7 @@ def _listed(record: Any) -> tuple[str, Listed]:
         mode = None
     else:
         _check_placeholder(placeholder, path)
-    # conda-build writes other sizes and hashes for links: those of what they point to.
+    # For links, conda-build records the size and hash of the target.
     if kind != "hardlink":
         size, digest = None, None
     copy = record.get("no_link", False)
@@ -109,7 +109,9 @@ def _listed(record: Any) -> tuple[str, Listed]:
 
 
 def _from_has_prefix(data: bytes) -> Iterator[tuple[str, str, Mode]]:
-    """Yield path, placeholder and mode; a line is a path, or `placeholder mode path`, quotable."""
+    """Yield path, placeholder and mode; a line is `path` or `placeholder mode path`, with quotes
+    where needed.
+    """
     modes: dict[str, Mode] = {"text": "text", "binary": "binary"}
     for line in text_of(data, HAS_PREFIX).splitlines():
         try:
@@ -128,7 +130,7 @@ def _from_has_prefix(data: bytes) -> Iterator[tuple[str, str, Mode]]:
 
 
 def _check_placeholder(placeholder: str, path: str) -> None:
-    # A Windows placeholder has backslashes, which no name may have.
+    # A Windows placeholder has backslashes, which check_text refuses in names.
     check_text(placeholder.replace("\\", "/"))
     if len(placeholder) < 2:
         raise DamagedError(f"the placeholder in {shown(path)} is too short to be one")

@@ -1,4 +1,4 @@
-"""What can be wrong with an archive, and how that becomes one line for a person.
+"""What can be wrong with an archive, and how that becomes a one-line message.
 
 Readers raise a FaultError with the bare reason, since they know no file name; `naming` wraps the
 public functions and adds the file and the next step.
@@ -15,13 +15,13 @@ from cudaswitch.errors import UNREADABLE, ArchiveError, RequestError, brief, hin
 
 
 class FaultError(Exception):
-    """A reason to refuse an archive; the leaves say of which kind."""
+    """A reason to refuse an archive; the subclasses say of which kind."""
 
     form: ClassVar[str]
     hint: str
 
     def __init__(self, why: str, hint: str | None = None) -> None:
-        """Take the reason, and what to do next where that is not the usual for its kind."""
+        """Take the reason, and a hint where the usual one for this kind does not fit."""
         super().__init__(why)
         if hint:
             self.hint = hint
@@ -35,7 +35,7 @@ class DamagedError(FaultError):
 
 
 class UnsafeError(FaultError):
-    """Unpacking would leave the folder, exhaust the machine, or depend on who reads it."""
+    """Unpacking would write outside the folder, exhaust the machine, or vary with the reader."""
 
     form = "`{path}` is not safe to unpack: {why}"
     hint = "get the file from its publisher; nothing was installed"
@@ -52,7 +52,7 @@ class ForeignError(FaultError):
 
 
 class RenamedError(ForeignError):
-    """What only the name told that its maker gave the file."""
+    """Something is missing that only the file's original name stated."""
 
     hint = "restore the name its publisher gave it, such as cudnn-10.1-linux-x64-v7.6.5.32.tgz"
 
@@ -66,7 +66,7 @@ def shown(name: str) -> str:
 def naming(path: Path, origin: str | None = None) -> Iterator[None]:
     """Turn every fault of the file at `path` into an ArchiveError that names it.
 
-    By its `origin` where that is given: what was downloaded has a path that is soon gone.
+    If `origin` is given, the error names that instead: the path of a download is soon gone.
     """
     named = origin or path
     try:

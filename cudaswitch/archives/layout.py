@@ -76,11 +76,11 @@ class Layout(ABC):
         """Identify the package from what the witness has seen; entries are empty."""
 
     def take(self, path: str, data: bytes) -> None:
-        """Receive what was wanted of a member."""
+        """Receive the leading bytes of a member that `wanted` asked for."""
         self.witness.texts[path] = data
 
     def executable(self, member: Member) -> bool:
-        """Tell whether a file is one to run; by default its maker's mode says so."""
+        """Tell whether a file should be executable; by default, its mode in the archive decides."""
         return member.executable
 
     def expect(self, member: Member) -> None:  # noqa: B027  # most know nothing beforehand
@@ -88,11 +88,11 @@ class Layout(ABC):
 
     @abstractmethod
     def verify(self, placed: Placing) -> None:
-        """Check what lies on disk against the package's own file list; may complete entries."""
+        """Check what is on disk against the package's own file list; may complete entries."""
 
 
 def checked_package(package: Package) -> Package:
-    """Return the package when its name, build and platform are fit to name folders.
+    """Return the package if its name, build and platform can be used in folder names.
 
     Versions have their own grammar (versions.Version).
     """

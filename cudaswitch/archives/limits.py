@@ -17,11 +17,11 @@ MEMBERS_VARIABLE = "CUDASWITCH_MAX_MEMBERS"
 LEAST_BYTES = 256 << 20
 """Unpacked bytes that any archive may have."""
 RATIO = 50
-"""Unpacked bytes for each packed one in what has more; those of CUDA have 2 to 10."""
+"""Unpacked bytes per packed byte that a larger archive may have; CUDA's have 2 to 10."""
 LEAST_MEMBERS, BYTES_OF_MEMBER = 20_000, 16
-"""Members that any archive may have; beyond, each must take so many packed bytes."""
+"""Members that any archive may have; it may have more if it has this many packed bytes for each."""
 FOLDERS = 5_000
-"""Folders, those that are no members too: few members can lie in very many."""
+"""Folders, including those that are not members: a few members can be in very many."""
 MEMBERS = 200_000
 """The whole toolkit of CUDA 13 has about 20 thousand."""
 METADATA_BYTES = 2 << 20
@@ -46,7 +46,7 @@ def _allowed(variable: str) -> int | None:
 class Budget:
     """What is left of the limits for one archive. `bytes` counts unpacked file contents.
 
-    `lowered` are the variables that allow less than cudaswitch does.
+    `lowered` are the variables that allow less than cudaswitch would.
     """
 
     bytes: int
@@ -67,7 +67,7 @@ class Budget:
         return cls(limits[BYTES_VARIABLE], limits[MEMBERS_VARIABLE], lowered)
 
     def watch(self, members: Iterable[Member]) -> Iterator[Member]:
-        """Pass members on until they exceed the limits; sizes are counted before any byte."""
+        """Pass members on until they exceed the limits; sizes count before any content is read."""
         for member in members:
             self.members -= 1
             self.bytes -= member.size

@@ -1,9 +1,9 @@
-"""Runfiles as makeself writes them: a shell script, and behind it one compressed tar.
+"""Runfiles as makeself writes them: a shell script, followed by one compressed tar.
 
-The script is read for the few lines that say where the tar lies; nothing of it is ever run.
-Forms (makeself's own headers of 2.1.4 to 2.5.0): the script has as many lines as `skip="N"`
-states or, before 2.4.2, as `head -n N "$0"` in it does; `filesizes` are the bytes behind it,
-and `MD5` is theirs, zeros where its maker wanted none.
+The script is read for the few lines that say where the tar is; nothing of it is ever run.
+Forms (makeself's own headers of 2.1.4 to 2.5.0): the script has N lines, as stated by `skip="N"`
+or, before 2.4.2, by `head -n N "$0"`; `filesizes` is the number of bytes after the script, and
+`MD5` is their checksum, all zeros if the maker wanted none.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cudaswitch.archives.streams import decoded
 from cudaswitch.archives.tarball import BLOCK
 
 SCRIPT_BYTES = 1 << 20
-"""Bytes in which the script ends; makeself's has about 20 thousand, and may hold a licence."""
+"""The script must end within these; makeself's has about 20 thousand, and may hold a licence."""
 
 _MAKER = re.compile(rb"^#.{0,80}\bMakeself ([0-9][0-9A-Za-z.-]{0,20})", re.MULTILINE)
 _FIELD = re.compile(rb'^(label|targetdir|filesizes|MD5|skip)="?([^"\n]{0,4096})"?$', re.MULTILINE)
@@ -32,7 +32,7 @@ _TAR_MAGIC_AT = 257
 
 @dataclass(frozen=True)
 class Header:
-    """What the script says: `offset` and `size` (bytes) of the tar behind it, as packed.
+    """What the script says: `offset` and `size` (bytes) of the packed tar after it.
 
     `packing` is a key of streams.DECODERS, None for a bare tar; `md5` is None where the maker
     states none.
@@ -51,10 +51,10 @@ class Header:
 
 
 def read_header(start: bytes, size: int) -> Header:
-    """Read a runfile of `size` bytes by its first SCRIPT_BYTES ones.
+    """Read the header of a runfile of `size` bytes from `start`, its first SCRIPT_BYTES.
 
     Raises ForeignError for a script of another kind and for NVIDIA's driver, DamagedError
-    where the file does not end where its script says.
+    if the file does not end where its script says.
     """
     maker = _MAKER.search(start)
     if maker is None:

@@ -19,7 +19,7 @@ MAX_DEPTH = 60
 class Member:
     """One member of an archive.
 
-    `path` is relative, uses `/` and has passed `safe_path`; `` is the top folder itself.
+    `path` is relative, uses `/` and has passed `safe_path`; "" is the top folder itself.
     `size` (bytes) and `content` belong to files: content can be read once, before the next
     member is asked for, and raises DamagedError when it is not what the archive promised.
     `target` is where a symbolic link points, as written, or the earlier member (a safe path)
@@ -35,7 +35,7 @@ class Member:
 
 
 def decode_name(raw: bytes) -> str:
-    """Return a member's name or target as text; every format here means UTF-8."""
+    """Return a member's name or target as text; every format here uses UTF-8."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -43,7 +43,7 @@ def decode_name(raw: bytes) -> str:
 
 
 def check_text(name: str) -> None:
-    """Refuse what no terminal, shell or file system carries alike: controls, backslash, length."""
+    """Refuse what terminals, shells or file systems treat differently: controls, `\\`, length."""
     if not name.isprintable() or "\\" in name:
         raise UnsafeError(f"{shown(ascii(name)[1:-1])} has characters that are unsafe in a name")
     if len(name.encode("utf-8", "surrogatepass")) > MAX_PATH_BYTES:
@@ -53,8 +53,8 @@ def check_text(name: str) -> None:
 def safe_path(name: str, directory: bool = False) -> str:
     """Return the path that a member's name means, or raise UnsafeError.
 
-    Lawful: `a/b`, `./a/b`, `..a`; `a/` and `.` for directories. Refused: everything that two
-    readers could take differently or that leaves the folder.
+    Accepted: `a/b`, `./a/b`, `..a`; `a/` and `.` for directories. Refused: anything that two
+    readers could understand differently, or that leaves the folder.
     """
     check_text(name)
     path = name

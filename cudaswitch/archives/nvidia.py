@@ -3,8 +3,8 @@
 Names (facts: docs.nvidia.com/deeplearning/cudnn archives; redistrib_*.json):
 
 - cuDNN to 8.3.0: `cudnn-10.1-linux-x64-v7.6.5.32.tgz`, top folder `cuda`
-- cuDNN from 8.3.1: `cudnn-linux-x86_64-8.9.7.29_cuda12-archive.tar.xz`, top folder the same
-- components: `cuda_nvcc-linux-x86_64-12.4.131-archive.tar.xz`, top folder the same
+- cuDNN from 8.3.1: `cudnn-linux-x86_64-8.9.7.29_cuda12-archive.tar.xz`, top folder likewise
+- components: `cuda_nvcc-linux-x86_64-12.4.131-archive.tar.xz`, top folder likewise
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ _SPELLINGS = {
     "windows7-x64": "win-64",
     "windows10-x64": "win-64",
 }
-"""A platform as names have it → ours."""
+"""A platform as spelled in archive names → our name for it."""
 ELF_PLATFORMS = {MACHINES["x86_64"]: "linux-64", MACHINES["aarch64"]: "linux-aarch64"}
 """e_machine of an ELF header → platform."""
 ELF_HEADER_BYTES = 20
 HEADER_WITHIN = 64 << 20
-"""Unpacked bytes in which cuDNN's header is looked for where the top folder states the version."""
+"""Unpacked bytes to search for cuDNN's header if the top folder already states the version."""
 
 _HEADER = re.compile(r"[^/]+/include/cudnn(?:_version)?\.h")
 _LIBRARY = re.compile(r".*/libcudnn[a-z_]*\.so(?:\.[0-9.]+)?")
@@ -155,7 +155,7 @@ class NvidiaLayout(Layout):
         return self.witness.paths[0].partition("/")[0] if self.witness.paths else ""
 
     def _stated(self) -> Stated | None:
-        """Read the top folder, or for old cuDNN, whose top folder says nothing, the file's name."""
+        """Read the top folder's name, or for old cuDNN, whose folder says nothing, the file's."""
         top = self._top()
         match = ARCHIVE.fullmatch(top)
         if top == OLD_TOP:
@@ -174,7 +174,9 @@ class NvidiaLayout(Layout):
         return stated.platform or by_content
 
     def _version(self, stated: Stated) -> Version | None:
-        """Return the version: cuDNN's by its header or soname, in full where the name agrees."""
+        """Return the version; cuDNN's is read from its header or soname, or is the longer one in
+        the name if the two agree.
+        """
         if stated.name != "cudnn":
             return Version(stated.version) if stated.version else None
         found = self._header_version

@@ -25,11 +25,11 @@ from cudaswitch.regular import write_out
 from cudaswitch.toolkit import Entry, parents
 
 FOLDER_MODE = 0o755
-"""The group may write as it may in the folder that all goes into."""
+"""The group may write as well if it may write to the destination folder."""
 FILE_MODE = 0o644
 EXECUTABLE_MODE = 0o755
 OPEN_FOLDERS = 64
-"""Folders held open at a time; more than MAX_DEPTH, so that opening a path closes none of it."""
+"""Folders held open at a time; more than MAX_DEPTH, so that opening a path closes no part of it."""
 
 Placed = Literal["directory", "file", "symlink"]
 
@@ -88,8 +88,8 @@ class Placing:
     """Writes the members of one archive below `tree`.
 
     Members below the top folder `aside` (conda's `info`) go to the folder `aside_tree`
-    instead, or are read and dropped when there is none. `entries` holds what lies in `tree`
-    once `finish` has run. Raises UnsafeError for every member that has no one lawful place.
+    instead, or are read and dropped when there is none. `entries` holds what is in `tree`
+    once `finish` has run. Raises UnsafeError for any member that has no single lawful place.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Placing:
         return self._tree, path
 
     def _claim(self, path: str, kind: Placed) -> None:
-        """Take a name; no other member may have it, in any spelling, or have it as a folder."""
+        """Claim a name that no other member has, in any spelling, not even as a folder."""
         if path in self._kinds:
             raise UnsafeError(f"it holds {shown(path)} twice")
         if path == self._aside and kind != "directory":
@@ -152,7 +152,7 @@ class Placing:
         if self._kinds.get(above) != "directory":
             for folder in parents(path):
                 self._make_folder(folder)
-        # What a case-insensitive or normalising file system would take for the same name.
+        # A case-insensitive or normalising file system would take these for the same name.
         folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
         other = self._folded.setdefault(folded, path)
         if other != path:
@@ -218,7 +218,7 @@ class Placing:
         self._files[path] = self._files[target]
 
     def _check_target(self, path: str, target: str) -> None:
-        """Refuse a link that leaves its root by name, or steps back from what is no folder."""
+        """Refuse a link whose text leaves its root, or goes up from something not a folder."""
         here = path.split("/")[:-1]
         floor = 1 if self._is_aside(path) else 0
         if not target or target.startswith("/"):
@@ -229,7 +229,7 @@ class Placing:
             if part != "..":
                 here.append(part)
                 continue
-            # `link/..` is not where the link stands but beside what it points to.
+            # `link/..` is the parent of what the link points to, not of the link.
             if not self.is_folder("/".join(here)):
                 raise UnsafeError(
                     f"{shown(path)} is a link that goes up from something that is not a folder"

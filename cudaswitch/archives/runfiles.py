@@ -1,11 +1,11 @@
-"""NVIDIA's runfiles: of all that they hold, the toolkit as their installer would lay it out.
+"""NVIDIA's runfiles: the toolkit in them, laid out as their installer would do it.
 
-What lies in them (recipes of Arch, Gentoo and nixpkgs, which take them apart; spack's):
+Contents (sources: the recipes of Arch, Gentoo and nixpkgs, which take runfiles apart; spack's):
 
-- to 10.0: `run_files/cuda-linux.10.0.130-24817639.run`, itself a runfile with the toolkit, beside
+- to 10.0: `run_files/cuda-linux.10.0.130-24817639.run`, itself a runfile with the toolkit, next to
   others with driver and samples
 - 10.1 and 10.2: `builds/cuda-toolkit/`, and `builds/cublas/`
-- from 11.0: `builds/cuda_nvcc/`, `builds/libcublas/` and so on, to be laid over each other, and
+- from 11.0: `builds/cuda_nvcc/`, `builds/libcublas/` and so on, to be merged, and
   `builds/version.json`
 
 The driver, the samples, the documentation and the Nsight programs are left out.
@@ -38,10 +38,10 @@ _INNER = re.compile(r"run_files/cuda-linux[^/]*\.run")
 _LEFT_OUT = frozenset(("compat", "documentation", "ncu", "nsight", "nsys", "samples"))
 """Components (archives.components) that stay in the runfile."""
 _ASIDE = frozenset(("doc", "manifests", "run_files"))
-"""Top folders that are none of the toolkit's, or its documentation."""
+"""Top folders that do not belong to the toolkit, or are its documentation."""
 _TOP_FILES = frozenset(("EULA.txt", "LICENSE", "version.json", "version.txt"))
 _SANITIZER = "integration/Sanitizer/"
-"""What the installer puts into `bin` to start the compute sanitizer."""
+"""Holds what the installer puts into `bin` to start the compute sanitizer."""
 _FOLDER_LINKS = frozenset(("include", "lib", "lib64"))
 _RUNTIME = re.compile(r"(?:.*/)?libcudart\.so\.([0-9]+(?:\.[0-9]+){2})")
 _TEXT = re.compile(rb"CUDA Version ([0-9.]+)")
@@ -68,14 +68,14 @@ class Runfile(Layout):
     def _toolkit(
         self, members: Iterable[Member], taken: set[str], inner: bool = False
     ) -> Iterator[Member]:
-        """Yield what belongs to the toolkit, where it belongs; of one path the first wins."""
+        """Yield the toolkit's members under their paths in it; the first one of a path wins."""
         for member in members:
             if not inner and member.kind == "file" and _INNER.fullmatch(member.path):
                 yield from self._toolkit(_opened(member), taken, inner=True)
                 continue
             path = _place(member.path)
             if path is None or path in taken or _is_folder_link(member, path):
-                # A directory nobody sees: what is left out counts against the limits too.
+                # A stand-in that places nothing: what is left out counts against the limits too.
                 yield Member("", "directory", member.size)
                 continue
             if member.kind != "directory":
@@ -133,8 +133,8 @@ class Runfile(Layout):
     def _version(self) -> Version | None:
         """Return the release: as the toolkit states it, else by nvcc's or the runtime's version.
 
-        From 11 on some toolkits state the date of their build; the file's name then has the
-        last part of the release, if it agrees about the others.
+        From 11 on, some toolkits state a build date as the last part; the release is then taken
+        from the file's name, if that agrees about the other parts.
         """
         stated = self._stated() or self._by_runtime()
         if stated is None or stated.major < 11 or _is_release(stated):
@@ -198,12 +198,12 @@ def _place(path: str) -> str | None:
     if not inside:
         return name if name in _TOP_FILES else None
     component = named_component(name)
-    # `nvidia_fs` and the like are of the driver.
+    # `nvidia_fs` and the like belong to the driver.
     if component is None or component in _LEFT_OUT or name.startswith("nvidia"):
         return None
     return inside if inside.partition("/")[0] != "doc" else None
 
 
 def _is_folder_link(member: Member, path: str) -> bool:
-    # One component has a link where another has a folder; both are one place in a toolkit.
+    # One component has a link where another has a folder; in a toolkit both are one folder.
     return member.kind == "symlink" and path in _FOLDER_LINKS

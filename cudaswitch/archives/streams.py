@@ -77,7 +77,7 @@ class Source:
             try:
                 piece = os.pread(self._fd, count, offset)
             except OSError as error:
-                # What is read fails by its name, what is written is somebody else's.
+                # The name tells callers that reading failed, not writing what is unpacked.
                 error.filename = str(self._path)
                 raise
             if not piece:
@@ -96,13 +96,13 @@ class Source:
         return data
 
     def pieces(self, end: int | None = None) -> Iterator[bytes]:
-        """Yield the pass from here to `end` (the end of the file)."""
+        """Yield the bytes of the pass from here to `end` (default: the end of the file)."""
         end = self.size if end is None else end
         while self.position < end:
             yield self.read(min(PIECE, end - self.position))
 
     def go_to(self, offset: int) -> None:
-        """Go on from `offset`: from now on this is a look at parts, and has no hash."""
+        """Continue from `offset`; from now on only parts are read, and there is no hash."""
         self._gaps = True
         self.position = offset
 
@@ -132,7 +132,7 @@ class Decoder(Protocol):
 
 
 class InflateDecoder:
-    """Inflate with the interface of the others: ISA-L's.
+    """ISA-L's inflate, with the interface of the other decoders.
 
     `wbits` 31 is gzip, -15 bare deflate.
     """
@@ -168,13 +168,13 @@ class InflateDecoder:
 
 
 def _is_gzip(start: bytes) -> bool:
-    """Tell whether a header (RFC 1952, 2.3) may begin so; ISA-L does not look at all of it."""
+    """Tell whether `start` can begin a header (RFC 1952, 2.3); ISA-L does not check all of it."""
     magic, flags = GZIP_MAGIC + b"\x08", start[3:]
     return magic.startswith(start[:3]) and not (flags and flags[0] & _GZIP_RESERVED)
 
 
 def _lzma_decoder() -> lzma.LZMADecompressor:
-    # It needs a little more than its dictionary.
+    # liblzma needs a little more memory than its dictionary.
     memory = (1 << MAX_WINDOW_LOG) + (16 << 20)
     return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=memory)
 
@@ -216,7 +216,7 @@ DECODERS: dict[str, Callable[[], Decoder]] = {
     "xz": XzDecoder,
     "zstd": _zstd_decoder,
 }
-# Its stub names an instance, not the class.
+# isal's type stub declares an instance, not the class.
 InflateError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # see above
 DECODE_ERRORS = (OSError, ValueError, EOFError, InflateError, lzma.LZMAError, zstd.ZstdError)
 

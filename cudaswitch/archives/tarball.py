@@ -68,7 +68,7 @@ class Pieces:
 
 
 class Extension(NamedTuple):
-    """What the headers before a member's own say about it; None = nothing."""
+    """What the extra headers before a member's own say about it; None = nothing."""
 
     path: str | None = None
     target: str | None = None
@@ -105,7 +105,7 @@ class TarReader:
             kind = header[156:157]
             if kind in (b"L", b"K", b"x", b"g"):
                 extension = self._extended(extension, kind, _number(header[124:136]))
-                # A directory nobody sees, so that endless headers meet the member limit.
+                # A stand-in that places nothing, so that endless headers reach the member limit.
                 yield Member("", "directory")
                 continue
             member = self._member(header, extension)
@@ -166,7 +166,7 @@ class TarReader:
             name = shown(_field_name(header))
             raise UnsafeError(f"{name} is neither a file, a folder nor a link") from None
         name = _field_name(header) if extension.path is None else extension.path
-        # v7 had no type for folders: a file whose name ends in a slash is one.
+        # v7 had no type for folders: a file whose name ends in a slash is a folder.
         if kind == "file" and name.endswith("/"):
             kind = "directory"
         target = ""
@@ -184,7 +184,7 @@ class TarReader:
 
 def _field_name(header: bytes) -> str:
     name = header[:100].partition(b"\0")[0]
-    # Only POSIX's magic has a prefix field; GNU keeps times there.
+    # Only headers with POSIX's magic have a prefix field; GNU keeps times there.
     if header[257:263] == b"ustar\0" and header[345]:
         name = header[345:500].partition(b"\0")[0] + b"/" + name
     return decode_name(name)
@@ -193,7 +193,7 @@ def _field_name(header: bytes) -> str:
 def _check_sum(header: bytes) -> None:
     stated = _number(header[148:156])
     blanked = header[:148] + b" " * 8 + header[156:]
-    # Some old writers summed the bytes as signed ones.
+    # Some old writers summed the bytes as signed numbers.
     signed = (
         sum(byte - 256 if byte > 127 else byte for byte in blanked) if max(blanked) > 127 else 0
     )
@@ -213,7 +213,7 @@ def _number(field: bytes) -> int:
 def _size(plain: int, extended: int | None) -> int:
     if extended is None or extended == plain:
         return plain
-    # What a ustar field cannot hold stands in the PAX header alone.
+    # A size too large for the ustar field is only in the PAX header.
     if extended > OCTAL_LIMIT and plain in (0, OCTAL_LIMIT):
         return extended
     raise UnsafeError("two headers disagree about the size of a member")
@@ -232,6 +232,6 @@ def _pax_records(data: bytes) -> dict[str, str]:
         key = decode_name(raw_key)
         if not equals or key in records or key.startswith("GNU.sparse") or key == "hdrcharset":
             raise UnsafeError("a PAX header is ambiguous")
-        # Times, owners, extended attributes: nothing that we place, and not always text.
+        # The other keys (times, owners, extended attributes) are not used, nor always text.
         records[key] = decode_name(raw_value) if key in PAX_NAMING_KEYS else ""
     return records

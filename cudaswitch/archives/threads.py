@@ -1,4 +1,4 @@
-"""Work that overlaps: what is read ahead, and hashed behind."""
+"""Work that overlaps: reading and decoding ahead, and hashing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import suppress
 PIECE = 256 * 1024
 """Bytes that are read, decoded or written at a time."""
 MOST_THREADS = 8
-"""Each that decodes bzip2 has about 8 MB: libbz2's own 3.7, a block as it comes and as it goes."""
+"""One that decodes bzip2 takes about 8 MB: libbz2's own 3.7, and a block, packed and decoded."""
 QUEUED_PIECES = 8
 """Pieces that may wait for the reader."""
 
@@ -24,7 +24,7 @@ def cores() -> int:
 
 
 def sliced(data: bytes) -> Iterator[bytes]:
-    """Cut it small, so that a queue of pieces is small too."""
+    """Cut `data` into small pieces, so that a queue of pieces is small too."""
     return (data[at : at + PIECE] for at in range(0, len(data), PIECE))
 
 
@@ -67,7 +67,7 @@ def ahead(pieces: Iterator[bytes]) -> Generator[bytes, None, None]:
 
 
 class Hash:
-    """The sha256 of what goes by, worked out in a thread: as dear as reading from memory."""
+    """The sha256 of a stream, computed in a thread: it takes as long as reading from memory."""
 
     BATCH = 64 * 1024
     """Fewer bytes are not worth waking a thread."""
@@ -89,14 +89,14 @@ class Hash:
             self._batch.clear()
 
     def stop(self) -> None:
-        """End the thread, once it has done what it was given."""
+        """End the thread, once it has hashed what it was given."""
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join()
             self._thread = None
 
     def hexdigest(self) -> str:
-        """Return the hash of all bytes so far; none may come after."""
+        """Return the hash of all bytes so far; no more may be added."""
         self.stop()
         self._hash.update(self._batch)
         self._batch.clear()

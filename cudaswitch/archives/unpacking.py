@@ -1,4 +1,4 @@
-"""The walk through an archive: to know what it is, and to put its members on disk."""
+"""The walk through an archive: to identify it, and to put its members on disk."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from cudaswitch.toolkit import Package
 def identify(path: Path, origin: str | None = None) -> Package:
     """Return what the archive at `path` is, without unpacking it; it has no entries and no hash.
 
-    As little is read as tells it for sure: a conda package's metadata, a wheel's directory,
-    the top folder of an NVIDIA archive, and of cuDNN as far as its header. `unpack` returns
-    the same identity. Raises ArchiveError when it is no CUDA package, or damaged so far; that
-    names `origin`, if given.
+    It reads no more than it needs to be sure: a conda package's metadata, a wheel's directory,
+    the top folder of an NVIDIA archive, and cuDNN as far as its header. `unpack` returns
+    the same identity. Raises ArchiveError, naming `origin` if given, when it is not a CUDA
+    package, or is damaged in the part that was read.
     """
     with naming(path, origin), Source(path) as source:
         layout = layout_of(source, path.name)
@@ -43,8 +43,8 @@ def unpack(path: Path, tree: Path, info: Path | None = None, origin: str | None 
     conda's `info/` goes to the empty folder `info`, or nowhere. The file is opened once and
     hashed in the same pass.
     Returns the package with its sha256 and an entry for each file and link, sorted by path.
-    Raises ArchiveError when anything is wrong, which names `origin`, if given; what was written
-    until then lies in `tree` and `info` only, and is the caller's to remove. Nothing is flushed to
+    Raises ArchiveError, naming `origin` if given, when anything is wrong; what was written
+    until then is in `tree` and `info` only, and the caller has to remove it. Nothing is flushed to
     disk (fsync) here.
     """
     with naming(path, origin), Source(path) as source, ExitStack() as open_things:
@@ -73,7 +73,7 @@ def unpack(path: Path, tree: Path, info: Path | None = None, origin: str | None 
 
 
 def _place(member: Member, layout: Layout, placing: Placing) -> None:
-    """Place a member and give the layout the start of it that it wants."""
+    """Place a member, and give the layout as much of its start as the layout wants."""
     count = layout.wanted(member)
     kept: list[bytes] = []
     if count:

@@ -1,7 +1,7 @@
 """NVIDIA's wheels: identity from `*.dist-info`, every file against `RECORD`.
 
-Format: packaging.python.org, "Binary distribution format". Contents: CUDA 11 and 12 in
-`nvidia/<component>`, from 13 on all in `nvidia/cu13`.
+Format: packaging.python.org, "Binary distribution format". Contents: CUDA 11 and 12 are in
+`nvidia/<component>`, from 13 on everything is in `nvidia/cu13`.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ PLATFORM_TAGS = {
     "linux_aarch64": "linux-aarch64",
     "win_amd64": "win-64",
 }
-"""End of a platform tag → platform; `manylinux2014_` and the like are taken off before."""
+"""End of a platform tag → platform; `manylinux2014_` and the like are stripped before."""
 TOOLKIT_FOLDERS = frozenset(("bin", "include", "lib", "lib64", "nvvm", "Library"))
-"""Folders of which the parent corresponds to CUDA_HOME."""
+"""Folders whose parent corresponds to CUDA_HOME."""
 
 _DIST_INFO = re.compile(r"([^/]+)\.dist-info/(METADATA|WHEEL|RECORD)")
 _MANYLINUX = re.compile(r"\A(?:many|musl)linux(?:_[0-9]+_[0-9]+|[0-9]+)_")
@@ -69,15 +69,15 @@ class Wheel(Layout):
         return whole(member, LIMITS[match[2]]) if match else 0
 
     def is_known(self) -> bool:
-        return False  # the folder that is CUDA_HOME shows in the whole list only
+        return False  # only the whole list shows which folder is CUDA_HOME
 
     def expect(self, member: Member) -> None:
         if member.kind == "symlink":
             raise UnsafeError(f"{shown(member.path)} is a link, which a wheel cannot hold")
 
     def executable(self, member: Member) -> bool:
-        # Many wheels are packed without modes, and pip users get tools that cannot be run.
-        # What nvcc reads beside itself is none.
+        # Many wheels are packed without modes, so that pip users get tools that cannot be run.
+        # nvcc.profile, which nvcc reads from its own folder, is not a tool.
         folder, _, name = member.path.rpartition("/")
         is_tool = folder.rpartition("/")[2] == "bin" and not name.endswith(".profile")
         return member.executable or is_tool
@@ -136,7 +136,7 @@ class Wheel(Layout):
             at = next((i for i, part in enumerate(parts) if part in TOOLKIT_FOLDERS), None)
             if at is not None and not parts[0].endswith((".dist-info", ".data")):
                 roots.add("/".join(parts[:at]))
-        # From 13.2 on CCCL has a `lib` of its own, in a folder beside the `include` of all.
+        # From 13.2 on, CCCL has a `lib` of its own, in a folder next to the common `include`.
         roots -= {inner for inner in roots for outer in roots if inner.startswith(f"{outer}/")}
         if len(roots) != 1:
             what = "no files of CUDA" if not roots else "more than one CUDA folder"
@@ -145,7 +145,7 @@ class Wheel(Layout):
 
 
 def _headers(text: str, wanted: tuple[str, ...]) -> dict[str, str]:
-    """Return the headers `wanted`, each of which must stand once."""
+    """Return the headers `wanted`, each of which must occur exactly once."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         if not line.strip():
@@ -176,7 +176,7 @@ def _platform_tags(tag: str) -> list[str]:
 
 
 def _cuda(component: str, version: Version, suffix: str | None, root: str) -> str | None:
-    """Return for which CUDA the wheel was built: a release, or the major that its name states."""
+    """Return which CUDA the wheel was built for: a release, or the major in its name or root."""
     if component in CUDA_NUMBERED:
         return cuda_release(version)
     if component == "cuda":

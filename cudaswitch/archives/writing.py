@@ -10,7 +10,7 @@ import threading
 from cudaswitch.regular import write_out
 
 THREADS = 2
-"""One writes while the other hashes; more only fight for the disk."""
+"""One writes while the other hashes; more would only compete for the disk."""
 QUEUED = 32
 """Pieces, of threads.PIECE bytes at most, that may wait for one thread."""
 
@@ -45,7 +45,7 @@ class Written:
         return self._hash.hexdigest()
 
     def work(self, piece: Piece | None, *, given_up: bool) -> None:
-        """Do what is due with the next piece, in the thread."""
+        """Hash and write the next piece, or finish the file if it is None; runs in the thread."""
         try:
             if given_up:
                 return

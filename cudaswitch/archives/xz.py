@@ -1,8 +1,8 @@
-"""xz on several cores: of streams whose blocks state their sizes, each is decoded in a thread.
+"""xz on several cores: in streams whose blocks state their sizes, each block has a thread.
 
-`xz -T` writes such. A block with its stream's header in front, and with an index and a footer of
-its own behind, is a stream: liblzma takes it only if all of it is right. The real index and footer
-are compared here with what the blocks had. Format: "The .xz File Format", version 1.2.1.
+`xz -T` writes such streams. Between its stream's header and an index and footer of its own, a
+block is a complete stream, which liblzma accepts only if all of it is right. The real index and
+footer are compared with those that the blocks imply. Format: "The .xz File Format", version 1.2.1.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from cudaswitch.archives.threads import cores, sliced
 
 MAGIC, END = b"\xfd7zXZ\0", b"YZ"
 CHECKS = {lzma.CHECK_CRC32: 4, lzma.CHECK_CRC64: 8, lzma.CHECK_SHA256: 32}
-"""Bytes of each kind of checksum. A stream without one is for who decodes it as a whole."""
+"""Bytes of each kind of checksum. A stream without a checksum is left to `streams.XzDecoder`."""
 IN_FLIGHT = 64 << 20
-"""Bytes, decoded, of all blocks that are worked on; about as many are there packed."""
+"""Decoded bytes of all blocks in progress; packed, the blocks may take about as many again."""
 _HEADER = 12
 _MOST_BLOCK_HEADER = 1024
 _HAS_PACKED, _HAS_PLAIN = 0x40, 0x80
@@ -30,7 +30,7 @@ _BROKEN, _CUT = "its xz data is broken", "its xz data is cut short"
 
 
 class _Block(NamedTuple):
-    """What a block states: the bytes of all of it, those without its padding, those decoded."""
+    """The sizes (bytes) that a block states: in all, without its padding, and decoded."""
 
     length: int
     unpadded: int
@@ -38,14 +38,14 @@ class _Block(NamedTuple):
 
 
 class _Bytes:
-    """What has been read and not been taken."""
+    """The bytes read but not yet taken."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
         self.data = bytearray()
 
     def has(self, count: int) -> bool:
-        """Read until there are `count` bytes; False where the file ends before."""
+        """Read until there are `count` bytes; False if the file ends before that."""
         while len(self.data) < count:
             piece = next(self._pieces, None)
             if piece is None:
@@ -67,9 +67,9 @@ class _Bytes:
 def decoded_blocks(
     pieces: Iterator[bytes], decoder: Callable[[], lzma.LZMADecompressor]
 ) -> Generator[bytes, None, Iterator[bytes]]:
-    """Yield what the first streams hold as long as they can be split; return what is left packed.
+    """Yield the content of the first streams, while they can be split; return the packed rest.
 
-    `decoder` makes one for a stream.
+    `decoder` makes a decoder for one stream.
     """
     source = _Bytes(pieces)
     while source.has(_HEADER + _MOST_BLOCK_HEADER) or source.has(_HEADER + 2):
@@ -89,7 +89,7 @@ def decoded_blocks(
 def _stream(
     source: _Bytes, header: bytes, decoder: Callable[[], lzma.LZMADecompressor], count: int
 ) -> Iterator[bytes]:
-    """Yield what the blocks of one stream hold, in order; its header has been taken."""
+    """Yield the content of one stream's blocks, in order; its header has been taken."""
     blocks: list[_Block] = []
     waiting: deque[Future[bytes]] = deque()
     threads = ThreadPoolExecutor(count, "xz")
@@ -114,7 +114,7 @@ def _stream(
 
 
 def _stated(data: bytearray, header: bytes) -> _Block | None:
-    """Read the header of a block; None where it does not state its sizes, or is none."""
+    """Read the header of a block; None if it is not one, or does not state its sizes."""
     check = CHECKS.get(header[7])
     if not data or not data[0] or check is None or not header.startswith(MAGIC):
         return None
@@ -125,7 +125,7 @@ def _stated(data: bytearray, header: bytes) -> _Block | None:
     packed, at = _number(fields, 0)
     plain, _ = _number(fields, at)
     unpadded = length + packed + check
-    # What cannot be packed is stored, with three bytes for 64 KiB of it.
+    # Incompressible data is stored, with three more bytes for each 64 KiB.
     if not 0 < packed <= plain + plain // 1024 + _MOST_BLOCK_HEADER:
         return None
     return _Block(unpadded + -packed % 4, unpadded, plain)
@@ -145,7 +145,7 @@ def _decode(header: bytes, block: _Block, packed: bytes, decoder: lzma.LZMADecom
 
 
 def _index(blocks: list[_Block]) -> bytes:
-    """Spell the index of a stream of these blocks."""
+    """Encode the index of a stream of these blocks."""
     records = b"".join(_spelled(block.unpadded) + _spelled(block.plain) for block in blocks)
     index = b"\0" + _spelled(len(blocks)) + records
     index += bytes(-len(index) % 4)
@@ -158,7 +158,7 @@ def _footer(index: bytes, header: bytes) -> bytes:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """Read a number of seven bits a byte; return it with where it ends."""
+    """Decode a number that has seven bits in each byte; return it and the offset of its end."""
     value = 0
     for shift in range(0, 63, 7):
         byte = data[at] if at < len(data) else 0

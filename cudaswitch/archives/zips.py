@@ -91,7 +91,7 @@ class ZipDirectory:
             """The end records, which only the hash still needs."""
 
     def look(self) -> Generator[Member, None, None]:
-        """Yield every member; of its content nothing is read before somebody asks."""
+        """Yield every member; its content is read only when asked for."""
         for record in self.records:
             yield _member(record, self.contents(record))
 
@@ -167,7 +167,7 @@ def _central_records(data: bytes, count: int) -> Iterator[Record]:
         if flags & ~ALLOWED_FLAGS or method not in (STORED, DEFLATED):
             raise UnsafeError(f"{shown(name)} is encrypted or packed in an unknown way")
         size, packed, offset = _zip64(data[extra_at : extra_at + extra_size], size, packed, offset)
-        # The upper half is the Unix mode, which Python writes whatever system it names.
+        # The upper half is the Unix mode; Python writes it whatever system the record names.
         yield Record(name, flags, method, crc, packed, size, attributes >> 16, offset)
     if position != len(data):
         raise UnsafeError("its zip directory holds more than it says")
@@ -186,7 +186,7 @@ def _extra_fields(extra: bytes) -> dict[int, bytes]:
 
 
 def _zip64(extra: bytes, *values: int) -> tuple[int, ...]:
-    """Return `values` (in the order of the zip64 field) with those replaced that did not fit."""
+    """Return `values` (in the zip64 field's order), those that did not fit taken from the field."""
     field = _extra_fields(extra).get(ZIP64_FIELD, b"")
     position, resolved = 0, []
     for value in values:
@@ -209,7 +209,7 @@ def _name(raw: bytes, flags: int, extra: bytes) -> str:
 
 
 def _contents(source: Source, record: Record) -> Generator[bytes, None, None]:
-    """Yield the content of the record at the source's position and check all of the record."""
+    """Yield the content of the record at the source's position, checking all of the record."""
     header = source.read(LOCAL.size)
     signature, _, flags, method, _, _, crc, packed, size, name_size, extra_size = LOCAL.unpack(
         header
