@@ -109,9 +109,7 @@ def _listed(record: Any) -> tuple[str, Listed]:
 
 
 def _from_has_prefix(data: bytes) -> Iterator[tuple[str, str, Mode]]:
-    """Yield path, placeholder and mode; a line is `path` or `placeholder mode path`, with quotes
-    where needed.
-    """
+    """Yield path, placeholder, mode; a line is `path` or `placeholder mode path`, maybe quoted."""
     modes: dict[str, Mode] = {"text": "text", "binary": "binary"}
     for line in text_of(data, HAS_PREFIX).splitlines():
         try:

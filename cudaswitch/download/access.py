@@ -10,15 +10,15 @@ from cudaswitch.errors import RequestError
 from cudaswitch.namedtuples import NamedTuple
 
 GRACE = 1.0
-"""Seconds for which a transfer that is to end is waited for."""
+"""Seconds to wait for a transfer that has been told to end."""
 
 
 class Access(NamedTuple):
-    """How a server is reached; what is empty or None is as for every other.
+    """How a server is reached; a field that is empty or None means: as usual.
 
     `proxies` are pairs of a scheme, or scheme and host, and a URL; `verify` a file or folder of
-    authorities, or False; `certificate` the client's own, with its key in another file if there
-    are two.
+    authorities, or False; `certificate` the file of the client's own, or the two files of that
+    and its key.
     """
 
     proxies: tuple[tuple[str, str], ...] = ()
@@ -33,7 +33,7 @@ ANYBODY = Access()
 class Limits:
     """What a download may cost. `timeout` (seconds) is for connecting, for each read and for
     the window over which `floor` (bytes a second) is demanded; `retries` are those in a row
-    without getting on; `size` is in bytes, `seconds` what a file may take with all of them."""
+    without progress; `size` is in bytes, `seconds` what a file may take with all retries."""
 
     timeout: float
     retries: int
@@ -48,7 +48,7 @@ class Limits:
             timeout=max(0.1, settings.value("timeout")),
             retries=int(_number("CUDASWITCH_RETRIES", 6)),
             size=int(_number("CUDASWITCH_MAX_DOWNLOAD", 64 << 30)),
-            # Clocks of the system end before what a float can hold.
+            # The system's clocks cannot count as far as a float can.
             seconds=min(_number("CUDASWITCH_MAX_TIME", 24 * 3600), 1e8),
         )
 

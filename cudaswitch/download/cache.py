@@ -2,12 +2,12 @@
 
     <sha256>                 a whole file
     urls/<key>.json          what a URL delivered last: its sha256, size, name and validators
-    urls/<key>.part          what has arrived of a URL so far, and beside it as .part.json
+    urls/<key>.part          what has arrived of a URL so far, and next to it as .part.json
                              the size and validators under which the server sent it
     urls/<key>.part.ranges   which bytes of the part are there, where it has holes
     urls/<key>.lock          held by the process that writes the part
-    urls/<key>-<random>.*    the same of a process that did not get the part, and works alone
-    work-*                   what a process works with, as long as it runs
+    urls/<key>-<random>.*    the same for a process that did not get the part, and works alone
+    work-*                   a process's working folder, as long as it runs
     in-use                   locked, shared, by each of these processes
 
 `key` is the sha256 of the URL without user and password. Nothing in here holds credentials.
@@ -45,7 +45,7 @@ PIECE = 1 << 20
 
 IN_USE = "in-use"
 WORK = "work-"
-"""How the names of folders begin that processes work in."""
+"""What the names of processes' working folders begin with."""
 _POLL = 0.2
 _RECORD_LIMIT = 1 << 20
 _JOURNAL_LINE = re.compile(rb"([0-9]{1,18}) ([0-9]{1,18})\n")
@@ -54,8 +54,8 @@ _JOURNAL_LINE = re.compile(rb"([0-9]{1,18}) ([0-9]{1,18})\n")
 class Record(NamedTuple):
     """What is known of the content of a URL. `url` is redacted; `size` is in bytes.
 
-    `etag` and `modified` are the server's headers, as sent; `sha256` is empty while the
-    file has not arrived whole.
+    `etag` and `modified` are the server's headers, as sent; `sha256` is empty until the
+    whole file has arrived.
     """
 
     url: str
@@ -96,14 +96,14 @@ def read_record(path: Path) -> Record | None:
     try:
         data = read_json(path, _RECORD_LIMIT)
         record = Record(**{name: data[name] for name in Record._fields})
-        # It names a file of the cache.
+        # The sha256 becomes a file name in the cache.
         return record if record.sha256 == "" or is_sha256(record.sha256) else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write a record whole or not at all. Not flushed: what it tells is checked on reading."""
+    """Write a record whole or not at all. Not flushed: what it says is checked on reading."""
     write_atomically(path, json.dumps(record._asdict()), lasting=False)
 
 
@@ -112,7 +112,7 @@ Span = tuple[int, int]
 
 
 def gaps(spans: list[Span], total: int) -> list[Span]:
-    """Return what is missing of `total` bytes, in order, where `spans` (sorted) are there."""
+    """Return what is missing of `total` bytes, in order, if `spans` (sorted) are there."""
     missing, at = [], 0
     for start, end in spans:
         if start > at:
@@ -124,8 +124,8 @@ def gaps(spans: list[Span], total: int) -> list[Span]:
 class Part:
     """The file that a download grows in, and its note: the record it began under.
 
-    What came in ranges is written down in a journal, one line for each piece; without a
-    journal the file has no holes.
+    What came in ranges is recorded in a journal, one line for each piece; without a
+    journal, the file has no holes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -155,23 +155,23 @@ class Part:
         return os.path.exists(self.journal_path)
 
     def spans(self) -> list[Span]:
-        """Return what is there, sorted and put together."""
+        """Return the spans that are there, sorted and merged."""
         if self._spans is None:
             if not self.has_holes:
                 return [(0, size)] if (size := self.size) else []
             self._spans = []
             journal = b""
-            # Whoever writes it may have ended meanwhile, and then it is gone.
+            # The process that writes the journal may have finished, and removed it.
             with contextlib.suppress(FileNotFoundError):
                 journal = self.journal_path.read_bytes()
             for line in journal.splitlines(keepends=True):
-                # A kill may have cut the last line, and then its end is another number.
+                # A kill may have cut the last line short, which changes its number.
                 if match := _JOURNAL_LINE.fullmatch(line):
                     self._insert((int(match[1]), min(int(match[2]), self.size)))
         return self._spans
 
     def begin_ranges(self) -> None:
-        """From now on the file may have holes: write down what is there so far."""
+        """From now on the file may have holes: record what is there so far."""
         if self._journal is None:
             spans = self.spans()
             self._spans = list(spans)
@@ -179,7 +179,7 @@ class Part:
             self._journal.write(b"\n" + b"".join(b"%d %d\n" % span for span in spans))
 
     def note(self, span: Span) -> None:
-        """Write down what has just been written. One thread at a time."""
+        """Record a span that has just been written. Only one thread at a time may call this."""
         if self._journal is None:
             raise ValueError("begin_ranges comes first")
         self._journal.write(b"%d %d\n" % span)
@@ -189,7 +189,7 @@ class Part:
         return self.path.open("r+b", buffering=0)
 
     def _insert(self, span: Span) -> None:
-        # Another thread may be reading the list that was.
+        # A new list, as another thread may be reading the old one.
         merged: list[Span] = []
         for start, end in sorted([*(self._spans or ()), span]):
             if merged and start <= merged[-1][1]:
@@ -205,14 +205,14 @@ class Part:
         self.journal_path.unlink(missing_ok=True)
 
     def begin(self, record: Record) -> None:
-        """Empty the part, then note under which validators its bytes come."""
+        """Empty the part, then note the validators under which its bytes are sent."""
         self.path.unlink(missing_ok=True)
         self._forget_ranges()
         self.path.write_bytes(b"")
         write_record(self.note_path, record)
 
     def finish(self) -> None:
-        """Leave nothing beside the file, which has its final name."""
+        """Remove what is next to the part, which has been given its final name."""
         self._forget_ranges()
         self.note_path.unlink(missing_ok=True)
 
@@ -255,7 +255,7 @@ class Cache:
     def keep(self, path: Path, url: str) -> str:
         """Take in a file that another program has downloaded; return its sha256.
 
-        `url` is what to know it by. A link stays in its place. Raises OSError.
+        It is then known by `url`. A link stays in its place. Raises OSError.
         """
         make(self.root)
         self.urls.mkdir(exist_ok=True)
@@ -276,9 +276,9 @@ class Cache:
     def claim(self, url: str, patience: float, waiting: Callable[[], None]) -> Iterator[Part]:
         """Give the part of `url` to this process alone.
 
-        A second process waits as long as the first one gets on (`waiting` is called once).
-        Where the first does not for `patience` seconds, or locks do not work, it works in a
-        part of its own: the lock saves work, correctness never rests on it.
+        A second process waits as long as the first makes progress (`waiting` is called once).
+        If there is none for `patience` seconds, or locks do not work, the second process uses
+        a part of its own: the lock saves work, correctness never depends on it.
         """
         make(self.root)
         self.urls.mkdir(exist_ok=True)
@@ -292,7 +292,7 @@ class Cache:
 
     @contextlib.contextmanager
     def _own_part(self, url: str) -> Iterator[Part]:
-        """Give a part that nobody else writes. It is kept by its lock, as the shared one is."""
+        """Give a part that nobody else writes. Like the shared one, it is kept while locked."""
         key = f"{url_key(url)}-{os.urandom(4).hex()}"
         part, lock_path = Part(self.urls / f"{key}.part"), self.urls / f"{key}.lock"
         with Lock(lock_path) as lock:
@@ -305,7 +305,7 @@ class Cache:
 
 
 def _acquire(lock: Lock, part: Part, patience: float, waiting: Callable[[], None]) -> bool:
-    """Wait for the lock while its holder gets on; False when it does not or cannot be locked."""
+    """Wait for the lock while its holder makes progress; False if it does not, or locks fail."""
     seen, since = -1, time.monotonic()
     while True:
         try:
@@ -323,17 +323,17 @@ def _acquire(lock: Lock, part: Part, patience: float, waiting: Callable[[], None
 
 
 def make(root: Path) -> None:
-    """Make the cache for the person alone, where it is not there. Raises OSError."""
+    """Make the cache, for the user alone, if it does not exist. Raises OSError."""
     refuse_sudo(str(root))
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 @contextlib.contextmanager
 def workplace(root: Path) -> Iterator[Path]:
-    """Give a folder in the cache to work in; until it goes, nothing is collected there.
+    """Give a working folder in the cache; until it is gone, nothing in the cache is collected.
 
-    What killed runs worked in is removed first, when nobody else is at work. Raises StoreError
-    where the cache cannot be written.
+    Working folders of killed runs are removed first, if no other process is at work. Raises
+    StoreError if the cache cannot be written.
     """
     import tempfile  # noqa: PLC0415  # slow to load
 
@@ -342,7 +342,7 @@ def workplace(root: Path) -> Iterator[Path]:
         try:
             make(root)
             _heal(root)
-            # Where locks do not work, `idle` says no.
+            # If locks do not work, `idle` yields False.
             stack.enter_context(held(root / IN_USE, "the download cache", patience, shared=True))
             work = stack.enter_context(
                 tempfile.TemporaryDirectory(dir=root, prefix=WORK, ignore_cleanup_errors=True)
@@ -368,9 +368,9 @@ def _heal(root: Path) -> None:
 
 @contextlib.contextmanager
 def idle(root: Path, *, make: bool = True) -> Iterator[bool]:
-    """Tell whether nobody works in the cache, and see to it that nobody begins to.
+    """Tell whether no process works in the cache, and keep others from beginning to.
 
-    Without `make` no lock is left behind, and nobody kept out where there was none.
+    Without `make`, no lock file is created, and if there was none, nobody is kept out.
     """
     if not os.path.isdir(root):
         yield True

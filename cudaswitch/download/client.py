@@ -1,4 +1,4 @@
-"""Asking a server: one session, redirects followed by hand, and what its headers are worth."""
+"""Requests to servers: one session, redirects followed by hand, headers believed with care."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Session(requests.Session):
-    """A session with the way in which it reaches servers."""
+    """A session that keeps the `access` by which it reaches servers."""
 
     def __init__(self, access: Access) -> None:
         super().__init__()
@@ -35,16 +35,16 @@ class Session(requests.Session):
         for scheme in ("http://", "https://"):
             self.mount(scheme, ImpatientAdapter())
         if access.verify is False:
-            # Whoever has set it knows; a warning for each request tells nothing new.
+            # The user has set this; a warning for each request would tell nothing new.
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
 
     def resolve_redirects(self, *_: Any, **__: Any) -> Iterator[requests.Response]:
-        """Nothing: `ask` follows, and what a redirect has for a body is not read."""
+        """Yield nothing: `ask` follows redirects, and their bodies are not read."""
         return iter(())
 
 
 def new_session(access: Access = ANYBODY) -> Session:
-    """A session that asks for the file's own bytes; netrc, proxies and TLS as configured."""
+    """Return a session that asks for a file's own bytes; netrc, proxies and TLS as configured."""
     session = Session(access)
     session.headers.update(
         {"User-Agent": f"cudaswitch/{__version__}", "Accept-Encoding": "identity"}
@@ -53,7 +53,7 @@ def new_session(access: Access = ANYBODY) -> Session:
 
 
 def ask(session: Session, url: str, headers: dict[str, str], limits: Limits) -> requests.Response:
-    """Return the answer behind at most 10 redirects; credentials stay with the host of `url`.
+    """Return the answer after at most 10 redirects; credentials stay with the host of `url`.
 
     Raises TransientError or SourceError.
     """
@@ -114,7 +114,7 @@ def _refuse_downgrade(url: str, at: str, target: str) -> None:
 
 
 def _trust() -> bool | str:
-    # The library reads the other two by itself; this one is what OpenSSL reads.
+    # requests reads the other two by itself; SSL_CERT_FILE is OpenSSL's.
     others = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
     return True if others else os.environ.get("SSL_CERT_FILE") or True
 
@@ -122,7 +122,7 @@ def _trust() -> bool | str:
 def read_some(response: requests.Response, limits: Limits) -> bytes:
     """Read what has arrived, at most 1 MiB, undecoded; empty at the end."""
     try:
-        # `read` would wait for a whole piece, behind which a trickle could hide.
+        # `read` would wait for a whole piece, and so hide how slowly it comes.
         with in_time(response):
             piece: bytes = response.raw.read1(PIECE, decode_content=False)
     except _LIBRARY_ERRORS as error:
@@ -137,7 +137,7 @@ def body_length(response: requests.Response) -> int | None:
 
 
 def begun_record(url: str, response: requests.Response) -> Record:
-    """Note what a whole file is sent under; only validators that a range may rest on are kept."""
+    """Record what a whole file is sent under, with only the validators that ranges may rely on."""
     etag = response.headers.get("ETag", "")
     modified = response.headers.get("Last-Modified", "")
     return Record(
@@ -156,7 +156,7 @@ def _is_strong(modified: str, date: str) -> bool:
 
 
 def continued_size(response: requests.Response, offset: int, note: Record) -> int | None:
-    """Return the whole size that a 206 states if it is just what was asked for, else None.
+    """Return the whole size that a 206 states if it is exactly what was asked for, else None.
 
     It must begin at `offset`, reach to the end, and carry no validator other than the note's.
     """
@@ -180,7 +180,7 @@ def takes_ranges(response: requests.Response) -> bool:
 
 
 def range_of(response: requests.Response, span: tuple[int, int], note: Record) -> bool:
-    """Tell whether a 206 is just the span that was asked for, of the file that was begun."""
+    """Tell whether a 206 is exactly the span that was asked for, of the file that was begun."""
     headers = response.headers
     match = _CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
     if response.status_code != 206 or match is None or "Content-Encoding" in headers:
@@ -202,7 +202,7 @@ def _is_same(headers: Mapping[str, str], note: Record) -> bool:
 def refuse_coding(url: str, response: requests.Response) -> SourceError | None:
     """Return why the body is not the file itself: a server compressed it on the way."""
     coding = response.headers.get("Content-Encoding", "").lower()
-    # Some servers label every .tgz so; the bytes as sent are the file all the same.
+    # Some servers label every .tgz as gzip-encoded; the bytes as sent are the file all the same.
     labelled = "gzip" in coding and file_name(url).endswith((".gz", ".tgz"))
     if coding in ("", "identity") or labelled:
         return None

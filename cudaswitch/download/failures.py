@@ -1,4 +1,4 @@
-"""How downloads fail: what may be tried again, after how long, and the one line for the rest."""
+"""How downloads fail: what may be tried again, after how long, and the message for the rest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cudaswitch.download.urls import redact, refused
 from cudaswitch.errors import NotFoundError, SourceError
 
 RETRY_AFTER = 60.0
-"""Seconds that a server may make us wait at most."""
+"""The most seconds that a server can make us wait."""
 
 AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 _GONE = frozenset({404, 410})
@@ -41,7 +41,7 @@ _CERTIFICATES = {
 
 
 class TransientError(Exception):
-    """The transfer stopped in a way that another try may mend. `after`: seconds to wait."""
+    """The transfer stopped in a way that another try may overcome. `after`: seconds to wait."""
 
     def __init__(self, reason: str, after: float | None = None) -> None:
         super().__init__(reason)
@@ -61,9 +61,9 @@ _CUTS = (urllib3.exceptions.IncompleteRead, http.client.IncompleteRead)
 
 
 def failure(error: Exception, url: str, limits: Limits, proxy: str | None = None) -> Exception:
-    """Tell an error of the HTTP library: worth another try, or final.
+    """Translate an error of the HTTP library: worth another try (TransientError), or final.
 
-    `proxy` is the variable or setting that names the proxy which was asked for the URL.
+    `proxy` is the variable or setting that names the proxy through which the URL was requested.
     """
     links = list(_chain(error))
     for link in links:
@@ -105,7 +105,7 @@ def _fault_of_proxy(error: ValueError, name: str) -> tuple[str, str]:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Walk through an error to what it was made from."""
+    """Yield an error, and the errors that it was made from."""
     seen: list[BaseException] = []
     todo: list[object] = [error]
     while todo:
@@ -127,11 +127,11 @@ def _says(link: BaseException) -> str | None:
 
 
 class StoppedError(Exception):
-    """Somebody else's failure ended this download; what has arrived is kept."""
+    """Another download's failure ended this one; what has arrived is kept."""
 
 
 def broken(url: str, response: requests.Response) -> Exception:
-    """Tell a status that delivers nothing: worth another try, or final."""
+    """Translate a status that delivers nothing: worth another try (TransientError), or final."""
     status = f"the server answered {response.status_code} {response.reason or ''}".rstrip()
     if response.status_code in AGAIN:
         after = _retry_after(response.headers.get("Retry-After", ""), datetime.now(timezone.utc))
@@ -145,7 +145,7 @@ def broken(url: str, response: requests.Response) -> Exception:
 
 
 def _retry_after(text: str, now: datetime) -> float | None:
-    """Seconds from `now` of a Retry-After, which may be a number or a date."""
+    """Return the seconds from `now` that a Retry-After means, which may be a number or a date."""
     if text.isascii() and text.isdecimal():
         return float(text[:9])
     date = http_date(text)
@@ -153,7 +153,7 @@ def _retry_after(text: str, now: datetime) -> float | None:
 
 
 def http_date(text: str) -> datetime | None:
-    """Read a date from a header; None when it is none."""
+    """Read a date from a header; None if it is not a date."""
     try:
         date = parsedate_to_datetime(text)
     except (TypeError, ValueError, OverflowError):
@@ -162,7 +162,7 @@ def http_date(text: str) -> datetime | None:
 
 
 class Pace:
-    """Demands a least speed: a server may send a byte now and then for ever."""
+    """Demands a minimum speed: otherwise a server could send a byte now and then for ever."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits

@@ -39,17 +39,17 @@ def fetch(
     stop: Event | None = None,
     access: Access = ANYBODY,
 ) -> Path:
-    """Return the file behind an http, https or file URL, downloaded into `cache` if need be.
+    """Return the file at an http, https or file URL, downloaded into `cache` if need be.
 
-    `sha256` (hex) and `size` (bytes) are what it must have; without a sha256 the server is
-    asked whether what the URL delivered last still stands. `limit` is what it may have at
-    most, in bytes. `offline` takes it from the cache or refuses. `show` a progress bar on
-    stderr: None means if that is a terminal. Another thread ends the download with `stop`.
-    `access` is how the server is reached where that is not as for everybody.
-    A download goes on where an earlier one was interrupted, also by a kill.
+    `sha256` (hex) and `size` (bytes) are what it must have; without a sha256, the server is
+    asked whether what the URL delivered last is still current. `limit` is the most bytes that
+    it may have. With `offline`, the file comes from the cache or is refused. `show` asks for a
+    progress bar on stderr; None means: if that is a terminal. Another thread ends the download
+    by setting `stop`. `access` is how the server is reached, if not as usual.
+    A download resumes where an earlier one was interrupted, even by a kill.
 
     Raises SourceError (not delivered, or not what was expected; NotFoundError if there is no
-    such file), StoreError (the cache cannot be written) and RequestError (`sha256` is none),
+    such file), StoreError (the cache cannot be written) and RequestError (`sha256` is not one),
     each naming the redacted URL.
     """
     sha256 = _checked(sha256)

@@ -2,8 +2,8 @@
 
     seen/<key>.json   the URL without credentials, the sha256 of its file, and the day
 
-It lies in the download cache, and `gc` leaves it there. An index states hashes of its own, which
-change with it lawfully; this is for files that a person names by a URL alone.
+This folder is in the download cache, and `gc` leaves it there. It is for files that the user names
+by a URL alone: an index states hashes of its own, which may rightly change with it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def compare(cache: Path, url: str, sha256: str) -> None:
-    """Raise SourceError where `url` delivered another file that was taken in before."""
+    """Raise SourceError if a different file from `url` was accepted before."""
     known = _read(_place(cache, url))
     if known is not None and known[0] != sha256:
         raise SourceError(
@@ -38,13 +38,13 @@ def compare(cache: Path, url: str, sha256: str) -> None:
 
 
 def remember(cache: Path, url: str, sha256: str) -> None:
-    """Record what `url` delivered, which is right from now on.
+    """Record what `url` delivered as the right file from now on.
 
-    For a file that has been taken in: an error page that came in its place was never trusted.
+    Only for a file that has been accepted: an error page in its place must never be trusted.
     """
     path = _place(cache, url)
     known = None
-    # Whoever comes here with a damaged record has said which hash is right.
+    # With a damaged record, only a user who has given the right hash gets here.
     with contextlib.suppress(StoreError):
         known = _read(path)
     if known is None or known[0] != sha256:

@@ -9,9 +9,9 @@ from cudaswitch.download.urls import refused
 
 
 def read_page(url: str, limit: int) -> str:
-    """Return the page at `url`, which may have `limit` bytes. It is asked for once.
+    """Return the page at `url`, which may have `limit` bytes. There are no retries.
 
-    Raises SourceError, NotFoundError where there is no such page.
+    Raises SourceError; NotFoundError if there is no such page.
     """
     limits = Limits.from_environment()
     text = bytearray()

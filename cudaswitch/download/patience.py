@@ -1,7 +1,7 @@
-"""A server that sends a byte now and then: the time-out of a socket begins anew with each.
+"""Against servers that send a byte now and then: a socket's time-out begins anew with each.
 
-What is read in one go, the head of an answer or the line before a chunk, must come whole within
-the time that is allowed for a single byte.
+What is read in one go, the head of an answer or the line before a chunk, must arrive completely
+within the time that is allowed for a single byte.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class _Line(io.RawIOBase):
-    """What comes over a socket; nothing comes after `until`, a monotonic time."""
+    """The bytes from a socket; reading fails after `until`, a monotonic time."""
 
     def __init__(self, sock: socket.socket) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class _Line(io.RawIOBase):
 
 
 class _Response(http.client.HTTPResponse):
-    """The standard library's, whose head must come in time."""
+    """The standard library's response, whose head must arrive in time."""
 
     def __init__(self, sock: socket.socket, *arguments: Any, **options: Any) -> None:
         super().__init__(sock, *arguments, **options)
@@ -63,9 +63,9 @@ class _Response(http.client.HTTPResponse):
 
     @contextlib.contextmanager
     def in_time(self) -> Iterator[None]:
-        """Let what is read in here take as long as a single byte may; then TimeoutError.
+        """Let all reading in this context take as long as a single byte may; then TimeoutError.
 
-        Each wait for a byte gets what is left of that, so nobody else has to watch.
+        Each wait for a byte gets the time that is left, so no other thread has to watch.
         """
         if self._line.allowed is not None:
             self._line.until = time.monotonic() + self._line.allowed
@@ -76,7 +76,7 @@ class _Response(http.client.HTTPResponse):
 
 
 def in_time(response: requests.Response) -> contextlib.AbstractContextManager[None]:
-    """Bound one read of an answer whose length comes with each chunk; of others nothing."""
+    """Limit the time of one read of a chunked answer; for others, do nothing."""
     raw = response.raw
     if raw.chunked and isinstance(raw._fp, _Response):
         return raw._fp.in_time()
@@ -113,6 +113,6 @@ class ImpatientAdapter(HTTPAdapter):
 
 
 def _use(manager: urllib3.PoolManager) -> None:
-    # SOCKS has pools of its own.
+    # A SOCKS manager has pools of its own.
     if manager.pool_classes_by_scheme.get("https") is HTTPSConnectionPool:
         manager.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}

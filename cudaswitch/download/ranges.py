@@ -1,7 +1,8 @@
-"""The missing ranges of a file over several connections, where one of them is the limit.
+"""The missing ranges of a file over several connections, if a single one is the bottleneck.
 
-What has arrived is written down beside the part after each piece, so that neither a kill nor a
-cut fetches it again. A connection that fails gives back what it has not done; the others go on.
+What has arrived is recorded next to the part after each piece, so that it is not fetched again
+after a kill or a lost connection. A connection that fails gives back what is left of its range;
+the others go on.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ LONG = 2.0
 LEAST = 8 << 20
 """Bytes that must be missing to be worth more connections."""
 _SHARES = 4
-"""Requests for each connection, so that a slow one does not keep all waiting at the end."""
+"""Requests for each connection, so that a slow one does not keep the others waiting at the end."""
 _LEAST_SHARE = 2 << 20
 _NOTED_AT_ONCE = 256 << 10
 """Bytes of each connection that a kill may lose."""
@@ -39,7 +40,7 @@ class ChangedError(Exception):
 
 
 def is_worth_it(spent: float, arrived: int, missing: int) -> bool:
-    """Tell from the first `spent` seconds whether more connections may help (bytes)."""
+    """Tell from the bytes of the first `spent` seconds whether more connections may help."""
     return spent >= WATCH and missing >= LEAST and missing * spent > LONG * max(arrived, 1)
 
 
@@ -61,7 +62,7 @@ class Ranges:
     _arrived: int = 0
 
     def run(self, meanwhile: Callable[[int], None]) -> None:
-        """Fetch it all; `meanwhile` is told how many bytes from the front are there.
+        """Fetch it all; `meanwhile` is told how many bytes from the start are complete.
 
         Raises ChangedError, TransientError when no connection is left, StoppedError or OSError.
         """
@@ -90,7 +91,7 @@ class Ranges:
                 told = front
         finally:
             self._end.set()
-            # One that waits for a silent server is not waited for.
+            # Do not wait long for a thread whose server is silent.
             until = time.monotonic() + GRACE
             for thread in threads:
                 thread.join(max(0.0, until - time.monotonic()))
@@ -117,11 +118,11 @@ class Ranges:
         except (SourceError, ChangedError):
             self._errors.append(ChangedError())
             self._end.set()
-        except Exception as error:  # raised in the caller's thread, if no other one gets on
+        except Exception as error:  # raised in the caller's thread, if no other fetches the rest
             self._errors.append(error)
 
     def _fetch(self, session: Session, descriptor: int, span: Span) -> None:
-        """Fetch one span; what fails gives back what it has not done."""
+        """Fetch one span; after a failure, give back the rest of it."""
         at, end = span
         noted = at
         headers = {
@@ -153,7 +154,7 @@ class Ranges:
                     self._todo.appendleft((at, end))
 
     def _note(self, span: Span) -> None:
-        """Write down what lies in the file already."""
+        """Record what is in the file already."""
         with self._lock:
             self.part.note(span)
             self._arrived += span[1] - span[0]

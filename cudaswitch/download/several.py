@@ -21,7 +21,7 @@ _Answer = TypeVar("_Answer")
 class WantedFile:
     """A file as an index describes it: sha256 in hex, size in bytes. Both are enforced.
 
-    `size` is None where the index states none.
+    `size` is None if the index states none.
     """
 
     url: str
@@ -62,9 +62,9 @@ def fetch_all(
 def at_once(
     work: Callable[[_Asked, Event], _Answer], todo: Sequence[_Asked], most: int
 ) -> list[_Answer]:
-    """Return what `work` makes of each, in their order, `most` at a time.
+    """Return what `work` returns for each item, in their order; `most` run at a time.
 
-    The first failure is raised, and ends them all: by then the event that each was given is set.
+    The first failure is raised, and ends them all, by setting the event that each was given.
     """
     waiting: SimpleQueue[tuple[int, _Asked]] = SimpleQueue()
     done: SimpleQueue[tuple[int, _Answer] | Exception] = SimpleQueue()

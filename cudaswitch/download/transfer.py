@@ -39,23 +39,23 @@ _WEB_PAGE = (b"<!doctype", b"<html", b"<head", b"<?xml")
 _SNIFF = 64
 _HASHED_AT_ONCE = 16 << 20
 
-# The one that tqdm makes by itself is for several processes, and Python 3.14 starts one for it.
+# tqdm's own lock is for several processes, and Python 3.14 starts one for it.
 tqdm.set_lock(RLock())
-# Its thread sees to bars that are drawn too seldom, which those with `miniters=1` never are. Where
-# no thread can be had, it would warn.
+# tqdm's thread redraws bars that are drawn too seldom, which those with `miniters=1` never are. If
+# no thread can be started, tqdm would warn.
 tqdm.monitor_interval = 0
 
 
 class _DoubtError(Exception):
-    """What was resumed cannot be trusted: begin from zero, once."""
+    """The resumed part cannot be trusted: begin from zero, once."""
 
 
 @dataclass
 class Transfer:
     """The download of `url` into `part`; `sha256` and `size` are what it must have, if known.
 
-    `known` is what the URL delivered last: the server is asked whether that still stands.
-    Where `stop` is set by another thread, the transfer ends with StoppedError.
+    `known` is what the URL delivered last: the server is asked whether that is still current.
+    If another thread sets `stop`, the transfer ends with StoppedError.
     """
 
     url: str
@@ -83,7 +83,7 @@ class Transfer:
                     self.part.drop()
                     self.resume = False
                 except TransientError as cut:
-                    # Getting on counts, or no large file would ever arrive over a bad line.
+                    # Progress resets the count, or no large file would arrive over a bad line.
                     arrived = self.part.arrived
                     failures = 1 if arrived >= reached + PIECE else failures + 1
                     reached = max(reached, arrived)
@@ -142,7 +142,7 @@ class Transfer:
         return self._finish(record, digest.hexdigest(), resumed=offset > 0)
 
     def _resumable(self, note: Record | None) -> int:
-        """Bytes of the part that may be kept: only under a validator or a known sha256."""
+        """Return how many bytes of the part can be kept; it takes a validator or a known sha256."""
         if not self.resume or note is None or not (note.etag or note.modified or self.sha256):
             return 0
         total = self.size or note.size
@@ -174,7 +174,7 @@ class Transfer:
         return record
 
     def _check_promise(self, response: requests.Response, total: int | None, todo: int) -> None:
-        """Refuse what cannot end well before a byte is kept; `todo` is what is left, in bytes."""
+        """Refuse, before a byte is kept, what cannot end well; `todo` is what is left, in bytes."""
         if reason := refuse_coding(self.url, response):
             raise reason
         if self.size is not None and total not in (None, self.size):
@@ -196,7 +196,7 @@ class Transfer:
 
         def hash_up_to(front: int) -> None:
             nonlocal hashed
-            # A piece at a time: the connections are to be looked after as well.
+            # Only so much at a time: the caller has to look after the connections as well.
             end = min(front, hashed + _HASHED_AT_ONCE)
             out.seek(hashed)
             while hashed < end and (piece := out.read(min(PIECE, end - hashed))):
@@ -235,7 +235,7 @@ class Transfer:
     ) -> bool:
         """Append the body to the part, counting, hashing and timing it.
 
-        False where, after a while, more connections are worth it for the rest.
+        Returns False if, after a while, more connections are worth it for the rest.
         """
         total = record.size if self.size is None else self.size
         most = self.limits.size if total is None else total

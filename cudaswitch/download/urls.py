@@ -21,15 +21,15 @@ _URL = re.compile(
 )
 _TOKEN_PATH = re.compile(r"/t/[^/]+")
 HIDDEN = "?***"
-"""What stands for the query of a URL, which may be secret."""
+"""Stands in for the query of a URL, which may be secret."""
 _PLAIN_HOST = re.compile(r"\[[0-9A-Fa-f:.]*\](?::[0-9]*)?|[^:]*(?::[0-9]*)?")
 
 
 def redact(text: str) -> str:
     """Take the credentials out of every URL in `text`, which may be just one URL.
 
-    User and password go, conda's `/t/TOKEN/` and every query become `***`, fragments go. A URL
-    whose host cannot be told from a password is hidden up to its end.
+    User, password and fragment are removed; the token in conda's `/t/TOKEN/` and every query
+    become `***`. A URL whose host cannot be told from a password is hidden up to its end.
     """
     return _URL.sub(_redacted, text)
 
@@ -40,23 +40,23 @@ def _redacted(match: re.Match[str]) -> str:
         return f"{match['scheme']}://***"
     query = HIDDEN if (match["rest"] or "").startswith("?") else ""
     path = match["path"]
-    # A folder of this machine may have any name, and has no tokens.
+    # On this machine, `/t/` is just a folder, and paths have no tokens.
     if match["scheme"].lower() != "file":
         path = _TOKEN_PATH.sub("/t/***", path)
     return f"{match['scheme']}://{host}{path}{query}"
 
 
 def file_name(url: str) -> str:
-    """The file name at the end of a URL: no folder, fit to be shown."""
+    """Return the file name at the end of a URL: without folders, and safe to print."""
     name = unquote(urlsplit(url).path).replace("\\", "/").rpartition("/")[2]
     return "download" if name in ("", ".", "..") else printable(name)
 
 
 def local_path(url: str) -> Path:
-    """Return the path that a file URL of this machine names."""
+    """Return the path that a file URL names on this machine."""
     return Path(os.fsdecode(unquote_to_bytes(urlsplit(url).path)))
 
 
 def refused(url: str, reason: str, hint: str, kind: type[SourceError] = SourceError) -> SourceError:
-    """The one line for a download that failed for good."""
+    """Return the error for a download that failed for good."""
     return kind(f"cannot download `{redact(url)}`: {reason}", hint)

@@ -13,7 +13,7 @@ from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.settings import SETTINGS
 from cudaswitch.versions import Request, Version, parse_request
 
-if TYPE_CHECKING:  # what names the sources, or looks at what is here, downloads nothing
+if TYPE_CHECKING:  # code that names sources, or looks at local files, needs no downloader
     from cudaswitch.download.several import WantedFile
     from cudaswitch.install import Artifact
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:  # what names the sources, or looks at what is here, downloads
 class Delivery(NamedTuple):
     """What a source brought: files to install, under the names that their makers gave them.
 
-    `toolkit` is the CUDA release that they belong together as, None where each file says
-    that for itself. The files may lie in the work folder: install before it goes.
+    `toolkit` is the CUDA release that they make up together, None where each file states its
+    own. The files may be in the work folder: install them before that is removed.
     """
 
     artifacts: tuple[Artifact, ...]
@@ -32,7 +32,7 @@ class Delivery(NamedTuple):
 class Chosen(NamedTuple):
     """What a source would bring, none of it downloaded: files, and their release as in Delivery.
 
-    `beside` are further files without which the release cannot be asked of a mirror.
+    `beside` are further files that a mirror must have for the release to be found there.
     """
 
     files: tuple[WantedFile, ...]
@@ -41,7 +41,7 @@ class Chosen(NamedTuple):
 
 
 class Sought(NamedTuple):
-    """What is searched for: components `cuda` and `cudnn`, of all versions where none is named.
+    """What is searched for: components `cuda` and `cudnn`, in all versions if none is named.
 
     `cudnn` is a version prefix; `cuda` is the toolkits' version and what cuDNN is built for.
     """
@@ -72,9 +72,9 @@ class Sought(NamedTuple):
 class Listed(NamedTuple):
     """Something that a source has, as `search` shows it.
 
-    `cuda` is the release (`12.4`) of a toolkit, and for which CUDA a cuDNN was built (a request
+    `cuda` is a toolkit's release (`12.4`), or the CUDA that a cuDNN was built for (a request
     text). `size` is in bytes, of the components that `install` takes; `url` (no credentials) is
-    of the file, or of the index of many. None is what the source does not say.
+    that of the file, or of the index if there are many. None: the source does not say.
     """
 
     component: str
@@ -114,11 +114,11 @@ class Index(Protocol):
         """Tell which cuDNN `obtain_cudnn` would bring. Raises SourceError."""
 
     def listed(self, sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
-        """List what it has of what is sought, in any order. Raises SourceError."""
+        """List what the source has that matches `sought`, in any order. Raises SourceError."""
 
 
 NAMES = ("pypi", "nvidia", "conda", "runfile")
-"""The sources that a version can be asked of; each is the module of that name."""
+"""The sources that offer versions; each is the module of that name."""
 
 MIRRORS = {
     "pypi": "mirrors.pypi",
@@ -126,13 +126,13 @@ MIRRORS = {
     "conda": "mirrors.conda",
     "runfile": "mirrors.nvidia",
 }
-"""Source → the setting that names another place for what its maker's server has."""
+"""Source → the setting that names a mirror of its maker's server."""
 
 
 def use_mirror(name: str | None, url: str | None) -> None:
-    """Take what the source `name` has from `url`, for this process and its children.
+    """Use the mirror `url` for the source `name`, in this process and its children.
 
-    Raises ChoiceError where a URL comes without a source, and RequestError where it is none.
+    Raises ChoiceError for a URL without a source, and RequestError for an invalid one.
     """
     if url is None:
         return
@@ -144,7 +144,7 @@ def use_mirror(name: str | None, url: str | None) -> None:
     if not setting.kind.is_right(url):
         from cudaswitch.download.urls import redact  # noqa: PLC0415  # only refusals need it
 
-        # What stands before an @ may be a password.
+        # What comes before an @ may be a password.
         shown = brief(redact(url).rpartition("@")[2])
         hint = "such as --mirror https://HOST/PATH or --mirror file:///FOLDER"
         raise RequestError(f"`--mirror {shown}` must be {setting.kind.what}", hint)
@@ -163,7 +163,7 @@ def index(name: str, channels: Sequence[str] = ()) -> Index:
 
 
 def require(name: str, channels: Sequence[str] = ()) -> None:
-    """Raise RequestError where there is no such source, or it knows no channels."""
+    """Raise RequestError if there is no such source, or channels are given and it has none."""
     if name not in NAMES:
         raise RequestError(f"`{name}` is not a source", f"choose from {', '.join(NAMES)}")
     if channels and name != "conda":

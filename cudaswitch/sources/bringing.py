@@ -1,4 +1,4 @@
-"""What an index describes, brought onto this machine; and the names that files have there."""
+"""Downloading what an index describes, and giving the files the names they have there."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def bring(found: Chosen, source: str, *, workdir: Path, offline: bool) -> Delive
 
 
 def named(path: Path, name: str, workdir: Path) -> Path:
-    """Return a file under the name that it has where it came from; "" where that is not known.
+    """Return a path to the file that ends in `name`, its name at its origin ("" if unknown).
 
-    The cache names files by content, and archives tell with their names what they are. Each gets
-    a fresh folder in `workdir`: others may have the same name. Raises StoreError.
+    The cache names files by content, but an archive's name may tell what it is. Each link is in a
+    fresh folder in `workdir`, as others may have the same name. Raises StoreError.
     """
     if name in ("", path.name):
         return path

@@ -1,4 +1,4 @@
-"""conda channels: where one lies, and what it has of CUDA for a platform."""
+"""conda channels: where they are, and which packages of CUDA they have for a platform."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from cudaswitch.toolkit import is_sha256
 from cudaswitch.versions import Version, is_version
 
 ALIAS = "https://conda.anaconda.org"
-"""Where the channels that have a plain name lie; the setting `mirrors.conda` names a mirror."""
+"""Base URL of channels that have a plain name; the setting `mirrors.conda` names a mirror."""
 NAMED = {"defaults": "https://repo.anaconda.com/pkgs/main"}
 CHANNELS = ("conda-forge", "nvidia", "defaults")
-"""The channels that are asked, in this order, where the setting `channels` names no others."""
+"""The channels that are asked, in this order, if neither our settings nor conda's name any."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*", re.ASCII)
 _URL = re.compile(r"(?:https?|file)://.+")
@@ -37,7 +37,7 @@ _KNOWN = frozenset(COMPONENTS.values())
 
 @dataclass(frozen=True)
 class Record:
-    """A package as a channel's index has it; `data` is the whole record, unchecked."""
+    """A package as described by a channel's index; `data` is the whole record, unchecked."""
 
     file: str
     folder: str
@@ -55,7 +55,7 @@ class Record:
         return self.version, number if isinstance(number, int) else 0, self.file.endswith(".conda")
 
     def wanted(self) -> WantedFile:
-        """Return the file to download. SourceError where it could not be verified."""
+        """Return the file to download. Raises SourceError if it could not be verified."""
         sha256, size = self.data.get("sha256"), self.data.get("size")
         if not isinstance(sha256, str) or not is_sha256(sha256.lower()):
             raise self._unusable("sha256")
@@ -77,21 +77,21 @@ class Channel:
         self.name, self._urls, self.access = place
         self._platform, self._offline = platform, offline
         self.unread = False
-        """Whether an index of it is not in the cache, and may not be downloaded."""
+        """Whether one of its indexes is missing from the cache and may not be downloaded."""
 
     @property
     def url(self) -> str:
-        """Where it lies: of several mirrors the first that has answered."""
+        """The channel's URL: of several mirrors, the first that has answered."""
         return self._urls[0]
 
     @cached_property
     def own(self) -> tuple[Record, ...]:
-        """What is built for the platform: all that there is of CUDA up to 11."""
+        """The packages built for the platform; up to CUDA 11 there are no others."""
         return self._records(self._platform)
 
     @cached_property
     def everything(self) -> tuple[Record, ...]:
-        """The same with what is for every platform, among which parts of CUDA from 12 on are."""
+        """Those of `own`, and those for every platform: parts of CUDA from 12 on are among them."""
         return (*self.own, *self._records("noarch"))
 
     def _records(self, subdir: str) -> tuple[Record, ...]:
@@ -107,7 +107,7 @@ class Channel:
             except SourceError as error:
                 first = first or error
                 continue
-            # What belongs together comes from one mirror.
+            # Packages that belong together must come from one mirror.
             self._urls = (url,)
             records = (_record(file, self, subdir, data) for file, data in found.items())
             return tuple(filter(None, records))
@@ -123,9 +123,9 @@ class Place(NamedTuple):
 
 
 def places(name: str, conda: Condarc) -> list[Place]:
-    """Return where a channel lies: a URL, a path, `defaults` or a name such as `nvidia`.
+    """Return where a channel is that is given as a URL, path, `defaults` or name (`nvidia`).
 
-    What `conda` has set under that name comes first: mirrors, several channels under one name,
+    conda's settings for that name come first: mirrors, several channels under one name,
     a place of its own.
     """
     if name in conda.mirrored_channels:
@@ -164,7 +164,7 @@ def channel_url(name: str, conda: Condarc = NOTHING_SET) -> str:
 
 
 def condas_settings(*, offline: bool) -> Condarc:
-    """Return conda's settings, for who reaches for a channel by them; a risky one is told."""
+    """Return conda's settings, for access to channels; says so if certificates are not checked."""
     conda = read_condarc(os.environ)
     if conda.access.verify is False and not conda.offline and not offline:
         say(
@@ -174,7 +174,7 @@ def condas_settings(*, offline: bool) -> Condarc:
 
 
 def chosen_channels(names: Sequence[str], platform: str, *, offline: bool) -> Iterator[Channel]:
-    """Yield the channels of these names, or else the usual ones, in their order."""
+    """Yield the channels with these names, or the usual ones if there are none, in order."""
     conda = condas_settings(offline=offline)
     for name in names or usual_channels():
         for place in places(name, conda):
@@ -182,7 +182,7 @@ def chosen_channels(names: Sequence[str], platform: str, *, offline: bool) -> It
 
 
 def refuse_unread(what: str, channels: Sequence[Channel]) -> None:
-    """Raise SourceError where `what` was not found, and an index could not be read offline."""
+    """Raise SourceError if `what` may be missing only because an index was not read offline."""
     if any(channel.unread for channel in channels):
         shown = named([channel for channel in channels if channel.unread])
         raise SourceError(
@@ -199,7 +199,7 @@ def named(channels: Sequence[Channel]) -> str:
 
 
 def usual_channels() -> Sequence[str]:
-    """Return the names of the channels that are asked where nobody names any."""
+    """Return the names of the channels that are asked if the command names none."""
     return settings.value("channels") or read_condarc(os.environ).channels or CHANNELS
 
 
@@ -213,7 +213,7 @@ def is_cuda(name: str) -> bool:
 
 
 def _record(file: str, channel: Channel, subdir: str, data: Mapping[str, Any]) -> Record | None:
-    """Check a record as far as choosing needs it; None where it is of no use."""
+    """Check what choosing needs of a record; None if the record is of no use."""
     name, text, build = (data.get(key) for key in ("name", "version", "build"))
     depends = data.get("depends", [])
     if not (isinstance(name, str) and isinstance(text, str) and isinstance(build, str)):

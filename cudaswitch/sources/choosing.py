@@ -1,11 +1,11 @@
-"""Which source a version is asked of where nobody names one: by a fixed order, without asking.
+"""Which source a version comes from if the user names none: a fixed order, without the network.
 
 1. `pypi` for CUDA 13 and later: pip reaches it through the mirrors that people have set up.
 2. `nvidia` for 11.4.2 and later: it has nvcc of each release.
-3. `conda` for what is older: libraries, and cuDNN built for them. `runfile` has nvcc of these
-   too, in files ten times as large, and so only where somebody names it.
+3. `conda` for older ones: libraries, and cuDNN built for them. `runfile` has their nvcc too,
+   but in files ten times as large, so it is used only if it is named.
 
-A source that is not reached is not replaced by another one: the same command would bring
+A source that cannot be reached is not replaced by another one: the same command would bring
 something else tomorrow.
 """
 
@@ -26,14 +26,14 @@ _OLDEST = (
 )
 
 _FEW = 5
-"""Releases that a hint names where there are many."""
+"""Releases that a hint names if there are many."""
 
 
 def usual_source(request: Request) -> tuple[str, str]:
     """Return the name of the source for a request, and why that one.
 
-    A range gets the first that has a known release which the range accepts; what is newer than
-    all that is known gets the first of all.
+    A range gets the first source with a known release that the range accepts; a request newer
+    than all known releases gets the first of all.
     """
     least = _least(request)
     for name, first, why in _USUAL:
@@ -44,7 +44,7 @@ def usual_source(request: Request) -> tuple[str, str]:
 
 
 def _least(request: Request) -> Version | None:
-    """Return the version that no answer to a request is older than, None where it names none."""
+    """Return the lower bound of a request; None if it has none."""
     bounds = filter(None, map(range_part, request.text.split(",")))
     lower = (bound for operator, bound in bounds if operator in (">=", ">", "=="))
     return request.prefix or max(lower, default=None)
@@ -53,9 +53,9 @@ def _least(request: Request) -> Version | None:
 def source_for(
     request: Request, named: str | None, channels: Sequence[str]
 ) -> tuple[str, str | None]:
-    """Return the source of a request, and what is to be said of why where nobody has named it.
+    """Return the source of a request, and the reason to tell the user, unless they named it.
 
-    Channels are conda's alone.
+    Only conda has channels.
     """
     if named or channels:
         return named or "conda", None
@@ -64,9 +64,9 @@ def source_for(
 
 
 def instead(request: Request, there: Iterable[Version]) -> str | None:
-    """Return the hint that names what a source has, the nearest few of many; None for nothing.
+    """Return a hint that names what a source has, or the nearest few; None if it has nothing.
 
-    For `124` it is 12.4.
+    For `124`, the hint is 12.4.
     """
     bound = request.text.partition(",")[0].lstrip("<>=!")
     if meant := spelling_hint(bound):
@@ -81,7 +81,7 @@ def instead(request: Request, there: Iterable[Version]) -> str | None:
 
 
 def _distance(one: Version, asked: Version) -> tuple[int, int]:
-    """Tell at which part of a version another one differs from it, counted from 0 down; how far."""
+    """Return a sort key, nearest first: the first part that differs (negated), and how much."""
     for at, (have, want) in enumerate(zip(one.parts, asked.parts, strict=False)):
         if have != want:
             return -at, abs(have - want)

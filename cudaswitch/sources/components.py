@@ -1,4 +1,4 @@
-"""Choosing components of a toolkit, in the same words for every source."""
+"""Choosing components of a toolkit, with the same names for every source."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FULL = "full"
 
 
 def refuse_unknown(components: str) -> None:
-    """Raise RequestError for a component that nobody has, where no release is looked at."""
+    """Raise RequestError for a component that no source has; no release is looked at for that."""
     known = {*SETS, FULL, *COMPONENTS.values()} - {"cuda", "cudnn"}
     names = {name.strip() for name in components.split(",")}
     if unknown := sorted(names - known):
@@ -37,8 +37,8 @@ def chosen(components: str, offered: Collection[str], release: str) -> set[str]:
     """Return the names among `offered` that `components` stands for.
 
     That is `minimal`, `build`, `full` or names with commas; `release` is for messages. A
-    named set takes what the release has; names from a person are all meant, and RequestError
-    is raised where one is not there.
+    named set takes what the release has; single names must all be there, or RequestError
+    is raised.
     """
     if components == FULL:
         return set(offered)
@@ -48,7 +48,7 @@ def chosen(components: str, offered: Collection[str], release: str) -> set[str]:
     if unknown := sorted(names - set(offered)):
         raise RequestError(
             f"{release} has no component `{'`, `'.join(unknown)}`",
-            # On PyPI `all` is another word for ours.
+            # PyPI's `all` is our `full`.
             _instead(unknown[0], [*SETS, FULL, *sorted({*offered} - {"all"})]),
         )
     return names

@@ -1,6 +1,6 @@
 """CUDA and cuDNN from conda channels.
 
-Up to 11.8 a toolkit is one package, `cudatoolkit` (libraries without nvcc), beside one of
+Up to 11.8 a toolkit is one package, `cudatoolkit` (libraries without nvcc), next to one of
 `cudnn`, and choosing takes no solver: the newest version that fits, of that the newest
 build, of that the `.conda`. From 12 on it is many packages, see `sources.split`.
 """
@@ -45,7 +45,7 @@ class Channels:
     ) -> Chosen:
         """Tell what `obtain` would bring.
 
-        The first channel that has a fitting one is taken. `components` is for toolkits that
+        The first channel with a fitting toolkit is taken. `components` is for toolkits that
         come in pieces. Raises SourceError or RequestError.
         """
         channels = list(self._channels(platform, offline))
@@ -85,7 +85,7 @@ class Channels:
         return cudnn_records(cudnn, cuda, channels)[0].version
 
     def listed(self, sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
-        """List what the channels have of what is sought, each version in its newest build."""
+        """List what the channels have that matches `sought`, each version in its newest build."""
         found: dict[tuple[str, ...], tuple[Record, Listed]] = {}
         channels = list(self._channels(platform, offline))
         for channel in channels:
@@ -105,10 +105,10 @@ class Channels:
 
 
 def _sought_in(channel: Channel, sought: Sought) -> Iterator[Record]:
-    """Yield the records that may be sought."""
+    """Yield the records that may match `sought`."""
     if "cuda" in sought.components:
         prefix = sought.cuda.prefix if sought.cuda else None
-        # The index for every platform is a large one, and CUDA up to 11 is not in it.
+        # The index for every platform (noarch) is large, and CUDA up to 11 is not in it.
         old = prefix is not None and prefix.major < split.FIRST
         records = channel.own if old else channel.everything
         yield from (one for one in records if one.name in (SINGLE, split.META))
@@ -117,7 +117,7 @@ def _sought_in(channel: Channel, sought: Sought) -> Iterator[Record]:
 
 
 def _with_files(cudnn: list[Record]) -> tuple[list[Record], list[Record]]:
-    """Part the records of one cuDNN into those with files, and the one that requires them."""
+    """Split the records of one cuDNN into those with files and the empty one that requires them."""
     return (cudnn[1:], cudnn[:1]) if is_in_pieces(cudnn[0]) else (cudnn, [])
 
 
@@ -129,7 +129,7 @@ def _is_sought(listed: Listed, sought: Sought) -> bool:
 
 
 def _listed(record: Record, channel: Channel, platform: str) -> Listed:
-    """Describe a record; what comes in many packages has no size and no file of its own."""
+    """Describe a record; one that stands for many packages has no size and no file of its own."""
     in_many = record.name == split.META or is_in_pieces(record)
     size, sha256 = (None if in_many else record.data.get(key) for key in ("size", "sha256"))
     component = "cudnn" if record.name == "cudnn" else "cuda"
@@ -148,7 +148,7 @@ def _listed(record: Record, channel: Channel, platform: str) -> Listed:
 
 
 def _toolkits(channel: Channel) -> list[Record]:
-    """List what a channel has of toolkits, in one package or in many."""
+    """List a channel's toolkits, in one package or in many."""
     single = [record for record in channel.own if record.name == SINGLE]
     return single + [record for record in channel.everything if record.name == split.META]
 
@@ -157,7 +157,7 @@ def _first(request: Request, channels: Sequence[Channel], platform: str) -> tupl
     """Return the newest fitting toolkit of the first channel that has one."""
     for channel in channels:
         fitting = [one for one in channel.own if one.name == SINGLE and _fits(request, one)]
-        # The index for every platform is a large one, and CUDA up to 11 is not in it.
+        # The index for every platform (noarch) is large, and CUDA up to 11 is not in it.
         if not (fitting and request.prefix):
             fitting = [one for one in _toolkits(channel) if _fits(request, one)]
         if fitting:

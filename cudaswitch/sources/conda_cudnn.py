@@ -14,13 +14,13 @@ from cudaswitch.sources.channels import Channel, Record, named, refuse_unread
 from cudaswitch.versions import Version, parse_request
 
 _PIECE = "libcudnn"
-"""What the names of its pieces begin with."""
+"""What the names of cuDNN's pieces begin with."""
 
 
 def cudnn_records(cudnn: str, cuda: Version, channels: Sequence[Channel]) -> list[Record]:
-    """Return the newest fitting cuDNN of the first channel that has one whole.
+    """Return the newest fitting cuDNN of the first channel that has a complete one.
 
-    In pieces the first has nothing in it. Raises SourceError.
+    If it is in pieces, the first record has no files. Raises SourceError.
     """
     prefix, incomplete = Version(cudnn), ""
     for channel in channels:
@@ -50,7 +50,7 @@ def is_in_pieces(cudnn: Record) -> bool:
 
 
 def cuda_of(cudnn: Record) -> str | None:
-    """Return for which CUDA a record was built, as a request text, or None."""
+    """Return which CUDA a record was built for, as a request text, or None."""
     return built_for("cudnn", cudnn.version, list(cudnn.depends), cudnn.build)
 
 
@@ -61,7 +61,7 @@ def is_built_for(cudnn: Record, cuda: Version) -> bool:
 
 
 def _pieces(cudnn: Record, channel: Channel) -> list[Record]:
-    """Return what a record needs to be a whole cuDNN; nothing where the channel lacks a piece."""
+    """Return what a record needs to be a whole cuDNN; nothing if the channel lacks a piece."""
     found: dict[str, Record] = {}
     todo = list(_required(cudnn))
     while todo:
@@ -84,7 +84,7 @@ def _pieces(cudnn: Record, channel: Channel) -> list[Record]:
 
 
 def _required(record: Record) -> Iterator[tuple[str, str]]:
-    """Yield the names of the pieces that a record requires, with their build where it is told."""
+    """Yield the names of the pieces that a record requires, with their build if it names one."""
     for dependency in record.depends:
         name, _, build = (*dependency.split()[:3], "", "", "")[:3]
         if name.startswith(_PIECE):

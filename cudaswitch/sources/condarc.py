@@ -1,9 +1,9 @@
-"""What people have set for conda already: channels, mirrors, proxies, certificates, folders.
+"""The user's settings for conda: channels, mirrors, proxies, certificates, folders.
 
 Files, their order and how they are merged: conda's documentation, "Using the .condarc conda
-configuration file", section "Searching for .condarc". Lists and tables of several files are put
-together, what comes from the stronger file first. Not read: the marks `#!final`, `#!top`,
-`#!bottom`.
+configuration file", section "Searching for .condarc". Lists and tables of several files are
+combined, entries of the stronger file first. The marks `#!final`, `#!top` and `#!bottom` are
+ignored.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _VARIABLES = ("channel_alias", "ssl_verify", "offline", "client_ssl_cert", "clie
 """Settings that `CONDA_<NAME>` overrides."""
 _TRUSTED_STORE = "truststore"
 _LIMIT = 64 << 10
-"""Bytes of a file; real ones have a few hundred."""
+"""Bytes that a file may have; real ones have a few hundred."""
 _MOST = 20_000
-"""Values of a file, each counted as often as an alias repeats it."""
+"""Values that a file may have, each counted as often as an alias repeats it."""
 _BRACKETS = 500
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""What reading YAML raises: what is tagged as a number or a date may be none."""
+"""What reading YAML raises: a value tagged as a number or a date may not be one."""
 
 
 @dataclass(frozen=True)
 class Condarc:
-    """The settings of conda that matter here, merged; empty where nothing is set."""
+    """The settings of conda that matter here, merged; empty if nothing is set."""
 
     channels: tuple[str, ...] = ()
     channel_alias: str = ""
@@ -53,7 +53,7 @@ NOTHING_SET = Condarc()
 
 
 def read_condarc(variables: Mapping[str, str]) -> Condarc:
-    """Read conda's files, and the variables that go with them. SourceError where one is broken."""
+    """Read conda's files, and the variables that override them. SourceError if one is broken."""
     found = _read(_places(variables), variables)
     for name in _VARIABLES:
         if text := variables.get(f"CONDA_{name.upper()}"):
@@ -89,8 +89,8 @@ def read_condarc(variables: Mapping[str, str]) -> Condarc:
 def folders_of_environments(variables: Mapping[str, str], root: str) -> tuple[str, ...]:
     """Return the `envs_dirs` of conda's files and micromamba's, whose root is `root`, or "".
 
-    Source: `compute_default_rc_sources` of libmamba, which reads conda's files too. SourceError
-    where one is broken.
+    Source: `compute_default_rc_sources` of libmamba, which reads conda's files too. Raises
+    SourceError if one is broken.
     """
     home = home_folder(variables)
     of_all = [*_SYSTEM, *([Path(root)] if root else [])]
@@ -108,12 +108,12 @@ def folders_of_environments(variables: Mapping[str, str], root: str) -> tuple[st
 
 
 def _read(places: Iterable[Path], variables: Mapping[str, str]) -> dict[str, Any]:
-    """Read and merge those that are there, the weakest first; of folders, what is in them."""
+    """Read and merge the files that exist, the weakest first; of folders, the files in them."""
     found: dict[str, Any] = {}
     for place in dict.fromkeys(places):
         paths = [place] if os.path.isfile(place) else []
         if os.path.isdir(place):
-            # conda, too, passes over one that is closed to it.
+            # names_of lists nothing for a folder that cannot be read; conda skips it as well.
             inner = (place / name for name in names_of(place))
             paths = [path for path in inner if path.suffix in _SUFFIXES]
         for path in paths:
@@ -139,7 +139,7 @@ def _places(variables: Mapping[str, str]) -> list[Path]:
         places += [Path(prefix) / name for name in _NAMES]
     if chosen := variables.get("CONDARC"):
         place = Path(at_home(chosen, variables))
-        # conda takes others for no files of its own.
+        # conda ignores a CONDARC with any other name.
         if place.name in _NAMES or place.suffix in _SUFFIXES or os.path.isdir(place):
             places.append(place)
     return places
@@ -163,14 +163,14 @@ def _table(path: Path, variables: Mapping[str, str]) -> dict[str, Any]:
     mend = "fix it" if "mambarc" in str(path) else "conda config --validate"
     try:
         text = read_regular(path, _LIMIT).decode()
-        # Reading what is deep takes the square of the depth.
+        # Reading nested values takes time quadratic in their depth.
         if text.count("[") + text.count("{") > _BRACKETS:
-            raise ValueError("too deep")  # told as all that is no YAML
+            raise ValueError("too deep")  # reported like any invalid YAML
         table = _expanded(_parsed(text), variables, iter(range(_MOST)))
     except OSError as error:
         raise SourceError(f"cannot read `{path}`: {error.strerror}", "check who owns it") from None
     except _BROKEN:
-        # Without the library's words, which quote the line, and there may be a token in it.
+        # Do not repeat the library's message: it quotes the line, which may contain a token.
         raise SourceError(f"`{path}` is not valid YAML", mend) from None
     if table is None:
         return {}
@@ -186,13 +186,13 @@ _ALIASES = {
     "client_cert_key": "client_ssl_cert_key",
     "envs_path": "envs_dirs",
 }
-"""conda's other names for the same."""
+"""conda's other names for settings → the usual ones."""
 
 
 def _expanded(value: Any, variables: Mapping[str, str], left: Iterator[int]) -> Any:
-    """Put in the variables that a file names, as conda does: tokens are often kept so.
+    """Expand the variables that a file names, as conda does: tokens are often kept in them.
 
-    `left` is what is left of a budget: one item for each value, ValueError where there is none.
+    `left` is a budget: one item for each value. Raises ValueError when it is used up.
     """
     if next(left, None) is None:
         raise ValueError("too many values")
@@ -232,7 +232,7 @@ def _lists(found: dict[str, Any], name: str) -> dict[str, tuple[str, ...]]:
 
 
 def _trust(value: Any, variables: Mapping[str, str]) -> bool | str | None:
-    """Return what to check servers against: None is the usual authorities."""
+    """Return what to check servers against; None means the usual authorities."""
     if value is False:
         return False
     if isinstance(value, str) and value not in ("", _TRUSTED_STORE):

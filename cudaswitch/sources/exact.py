@@ -29,8 +29,8 @@ _WAY = "on a machine with a network: cudaswitch download -d DIR; then sync with 
 class Exact:
     """A file by its content. `origin` is a URL, `pypi:NAME==VERSION` or a path.
 
-    `name` is the file's, empty where it is not known and does not matter; `size` is None where
-    nobody has said it.
+    `name` is the file's name, empty if it is not known and does not matter; `size` is None if it
+    is not known.
     """
 
     name: str
@@ -59,8 +59,8 @@ def bring_exactly(
 ) -> tuple[Artifact, ...]:
     """Return the files in their order, under their names, each with the sha256 that it must have.
 
-    `folder` is looked into first, and all that lies below it. Raises SourceError, or StoreError
-    where the work folder or cache cannot be written.
+    `folder` and all folders below it are searched first. Raises SourceError, or StoreError
+    if the work folder or cache cannot be written.
     """
     found: dict[str, Path] = {}
     if folder is not None:
@@ -88,7 +88,7 @@ def bring_exactly(
 
 
 def _in_folder(folder: Path, wanted: Sequence[Exact]) -> dict[str, Path]:
-    """Find files by content: those of the right name or size first are all that is read."""
+    """Find files by content; only those that have one of the names or sizes are read."""
     if not os.path.isdir(folder):
         raise SourceError(
             f"there is no folder `{folder}`", "create one: cudaswitch download -d DIR"
@@ -112,7 +112,7 @@ def _in_folder(folder: Path, wanted: Sequence[Exact]) -> dict[str, Path]:
 
 
 def _incomplete(folder: Path, missing: Sequence[Exact]) -> SourceError:
-    """Tell what a folder lacks: a file that is another one, cut short perhaps, or not there."""
+    """Tell what a folder lacks: a file has other content (perhaps cut short), or is not there."""
     names = {name: Path(above) / name for above, _, files in os.walk(folder) for name in files}
     others = [names[each.name] for each in missing if each.name in names]
     if others:
@@ -163,7 +163,7 @@ def _fetched(wanted: Sequence[Exact], offline: bool) -> dict[str, Path]:
 
 
 def _from_pip(wanted: Sequence[Exact], workdir: Path, offline: bool) -> dict[str, Path]:
-    """Let pip download wheels of just these hashes, from the index that it is set up for."""
+    """Let pip download wheels with exactly these hashes, from the index it is configured for."""
     if not wanted:
         return {}
     from cudaswitch.sources.kept_wheels import keep  # noqa: PLC0415  # few files come through pip

@@ -1,4 +1,4 @@
-"""Files of this machine and of the web, as they are named on the command line."""
+"""Files on this machine and on the web, as they are named on the command line."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def is_url(what: str) -> bool:
 def names_file(what: str) -> bool:
     """Tell whether `what` names a URL or a path rather than a version.
 
-    Where it can be a version, what lies in the working directory does not matter.
+    If it can be a version, it does not matter whether the working directory has such a file.
     """
-    # A lock file lists packages, and is none; as a version it is refused with what takes it.
+    # A lock file is not a package; refused as a version, it gets a hint at the right command.
     if what.endswith(".lock") and not is_url(what):
         return False
     is_path = os.sep in what or (what.startswith("~") and not what.startswith("~="))
@@ -43,7 +43,7 @@ def names_file(what: str) -> bool:
     try:
         parse_request(what)
     except RequestError:
-        # Browsers and people give downloads all kinds of endings; what is none is refused as such.
+        # Downloads have all kinds of endings; a file that is not an archive is refused as such.
         return os.path.lexists(what)
     return False
 
@@ -58,9 +58,9 @@ def obtain(
 ) -> Delivery:
     """Bring the file that a path or URL names, checked against `sha256` if given.
 
-    A downloaded file gets its own name in `workdir`, since the cache names it by content
-    and old cuDNN archives say only with their names what they are.
-    A URL without `sha256` must deliver the file that is remembered of it.
+    A downloaded file gets its own name in `workdir`, since the cache names it by content,
+    and only the name of an old cuDNN archive says what it is.
+    A URL without `sha256` must deliver the same file as before, if one is remembered.
     Raises SourceError, StoreError or RequestError, as `fetch` does.
     """
     asked = sha256.lower() if sha256 else None

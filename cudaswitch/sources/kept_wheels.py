@@ -1,6 +1,6 @@
-"""Wheels that pip has brought, kept in the download cache: by content, and known by their names.
+"""Wheels that pip has downloaded, kept in the download cache by content, and found by name.
 
-pip tells nobody where a wheel came from, so its name stands for a URL there.
+pip does not reveal where a wheel came from, so its name stands in for a URL in the cache.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def kept_versions(project: str, platform: str) -> list[str]:
 
 
 def kept(project: str, versions: SpecifierSet, platform: str, folder: Path) -> Path | None:
-    """Return the newest kept wheel of a project that fits, by a link under its name in `folder`."""
+    """Return the newest kept wheel of a project that fits, as a link with its name in `folder`."""
     store = Cache(cache())
     for version, name, sha256 in sorted(_wheels(project, platform), reverse=True):
         if versions.contains(version, prereleases=True) and (path := store.find(sha256)):

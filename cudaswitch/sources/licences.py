@@ -1,7 +1,7 @@
-"""Licences of what is downloaded: told once, and noted that they were.
+"""Licences of downloads: each is announced once, and a note of that is kept.
 
-NVIDIA lets its archives be downloaded without a question; installing them is accepting. So
-nothing is asked, and the note says which text that was and when.
+NVIDIA lets its archives be downloaded without a question; to install them is to accept the
+licence. So nothing is asked, and the note says which licence that was and when.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from cudaswitch.sources.redist import LICENCES
 
 
 def tell_once(licence: str, url: str) -> None:
-    """Say on stderr under which licence, to be read at `url`, something comes; once for each.
+    """Say on stderr, once for each licence, that it applies, and that it can be read at `url`.
 
-    What was said is noted in `<cache>/licences/`. Raises StoreError where that is impossible.
+    What was said is noted in `<cache>/licences/`. Raises StoreError if that is impossible.
     """
     url = redact(url)
     name = re.sub(r"[^a-z0-9]+", "-", licence.lower()).strip("-")
@@ -41,7 +41,7 @@ def tell_once(licence: str, url: str) -> None:
 
 
 def tell_of_locked(urls: Collection[str]) -> None:
-    """Do so for archives of NVIDIA's index that are known by their URLs alone."""
+    """Do the same for archives of NVIDIA's index that are known only by their URLs."""
     for product, usual in LICENCES.items():
         if any(f"/{product}/redist/" in url for url in urls):
             tell_once(*usual)

@@ -33,7 +33,7 @@ BASE = "https://developer.download.nvidia.com/compute"
 _LISTED = re.compile(r"redistrib_([0-9]{1,9}(?:\.[0-9]{1,9}){0,4})\.json", re.ASCII)
 _LISTING_LIMIT = 4 << 20
 _AT_ONCE = 8
-"""Indexes that are asked for at a time; they are small, and there are many."""
+"""Indexes that are fetched at a time; they are small, and there are many."""
 _TOOLKIT = frozenset(COMPONENTS.values()) - {"cuda", "cudnn"}
 
 
@@ -45,9 +45,9 @@ def available(*, offline: bool) -> list[Version]:
 def obtain(
     request: Request, *, components: str, workdir: Path, platform: str, offline: bool
 ) -> Delivery:
-    """Bring the newest release that satisfies `request`, and cuDNN where it asks for that.
+    """Bring the newest release that satisfies `request`, and cuDNN if it asks for that.
 
-    The archives lie, under their names, each in a fresh folder of its own in `workdir`.
+    Each archive is, under its own name, in a fresh folder in `workdir`.
     Raises SourceError or RequestError.
     """
     offers, release = _offers(request, components, platform, offline)
@@ -91,7 +91,7 @@ def _bring(
 ) -> Delivery:
     chosen = Chosen(_wanted(offers), release)
     delivery = bring(chosen, "nvidia", workdir=workdir, offline=offline)
-    # Nobody accepts what did not come.
+    # Not before: a licence is accepted only for what has arrived.
     for offer in offers:
         tell_once(offer.licence, offer.licence_url)
     return delivery
@@ -111,7 +111,7 @@ def newest_cudnn(cudnn: str, cuda: Version, *, platform: str) -> Version:
 
 
 def listed(sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
-    """List what there is of what is sought, by the index of each release."""
+    """List what matches `sought`, by the index of each release."""
     _require(platform)
     todo = [
         *(("cuda", at) for at in available(offline=offline) if sought.wants_toolkit(at)),
@@ -126,7 +126,7 @@ def listed(sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
         except NotFoundError as error:
             return error
 
-    # The first one alone: where nobody answers, that is said once and soon.
+    # The first one alone: if the server does not answer, that is said once and soon.
     for group in (todo[:1], todo[1:]):
         for answer in at_once(one, group, _AT_ONCE):
             if isinstance(answer, NotFoundError):
@@ -193,7 +193,7 @@ def _folder(product: str) -> str:
 
 
 def _releases(product: str, offline: bool) -> list[Version]:
-    """List a product's releases, newest first: what the folder lists, else what is known."""
+    """List a product's releases, newest first: those that the folder lists, else those known."""
     folder = _folder(product)
     listed: tuple[Version, ...] = ()
     if urlsplit(folder).scheme == "file":
@@ -203,7 +203,7 @@ def _releases(product: str, offline: bool) -> list[Version]:
         try:
             page = read_page(folder, _LISTING_LIMIT)
         except SourceError:
-            # Many servers list no folders; the index itself will tell whether it is there.
+            # Many servers do not list folders; fetching an index will show whether it exists.
             page = ""
         listed = tuple(Version(text) for text in dict.fromkeys(_LISTED.findall(page)))
     return sorted(listed or known_releases(product), reverse=True)
@@ -227,7 +227,7 @@ def _newest(request: Request, offline: bool) -> Index:
 
 
 def _indexes(product: str, releases: list[Version], offline: bool) -> Iterator[Index]:
-    """Yield the indexes that are there; NotFoundError for the first where none is."""
+    """Yield the indexes that exist; raises NotFoundError for the first release if none does."""
     missing: NotFoundError | None = None
     found = False
     for release in releases:
@@ -249,7 +249,7 @@ def _index(product: str, release: Version, offline: bool) -> Index:
 
 
 def _toolkit(index: Index, platform: str) -> dict[str, list[str]]:
-    """List what the index has of a toolkit, by component. Driver pieces are none of it."""
+    """List the index's pieces of a toolkit, by component; those of the driver do not count."""
     found: dict[str, list[str]] = {}
     for name in index.components:
         component = named_component(name)
@@ -263,7 +263,7 @@ def _cudnn(cudnn: str, cuda: Version, platform: str, offline: bool) -> tuple[Ver
     and its archive.
     """
     prefix = Version(cudnn)
-    # `8.9.7` names a file whose archive is 8.9.7.29, and both spellings are asked for.
+    # The index of release 8.9.7 has the archive 8.9.7.29, and people ask for either.
     fitting = [
         release
         for release in _releases("cudnn", offline)

@@ -1,4 +1,4 @@
-"""pip as a child process, with the person's own configuration, and its failures in one line."""
+"""pip as a child process, with the user's own configuration, and its failures in one line."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if sys.platform == "linux":
 _SETTINGS = {
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "PIP_NO_INPUT": "1",
-    # Set against what the person may have set for installing: we only read and download.
+    # These override what the user may have set for installing: we only read and download.
     "PIP_QUIET": "0",
     "PIP_REQUIRE_VIRTUALENV": "0",
 }
 MEMORY = 2 << 30
 """Bytes of memory that pip may have."""
 _LOOK = 0.2
-"""Seconds between looks whether it is to end."""
+"""Seconds between checks whether pip is to be stopped."""
 _FULL = re.compile(rf"\[Errno (?:{'|'.join(map(str, FULL))})\]")
 _UNREACHABLE = re.compile(r"connection broken by|Could not fetch URL|Max retries exceeded")
 _CAUSE = re.compile(
@@ -50,10 +50,10 @@ _LACKING = re.compile(
 
 
 def pip_command() -> list[str]:
-    """Return how pip is started: that of this Python, else the one on PATH."""
+    """Return the command that starts pip: this Python's, else the one on PATH."""
     spec = importlib.util.find_spec("pip")
     if spec is not None and spec.origin is not None:
-        # By its path, since `-m pip` would first look into the working directory.
+        # By its path, since `-m pip` would look in the working directory first.
         return [sys.executable, str(Path(spec.origin).parent)]
     for name in ("pip", "pip3"):
         # Not `find_program`: on Windows it is `pip.exe`.
@@ -75,13 +75,13 @@ def run_pip(
 ) -> str:
     """Run pip for `what` and return its output; with `show`, its progress goes to stderr.
 
-    Another thread ends it with `stop`.
+    Another thread ends pip by setting `stop`.
 
     Raises SourceError with pip's own last error, without credentials.
     """
     command, *rest = arguments
     searched = ["--no-index"] if offline else []
-    os.getcwd()  # pip would only say that something is not there
+    os.getcwd()  # fails if the folder is gone; pip would only say that some file is not there
     try:
         pip = subprocess.Popen(
             [*pip_command(), command, *searched, *rest],
@@ -95,18 +95,18 @@ def run_pip(
     out, err = _bounded(pip, what, stop)
     if pip.returncode == 0:
         return (out or b"").decode(errors="replace")
-    # Of certificates it tells on stdout.
+    # pip reports bad certificates on stdout.
     raise _failure(what, ((out or b"") + err).decode(errors="replace"), offline)
 
 
 def _bounded(
     pip: subprocess.Popen[bytes], what: str, stop: Event | None
 ) -> tuple[bytes | None, bytes]:
-    """Wait for pip and return what it said, within bounds: an index may send without end."""
+    """Wait for pip and return its output, within bounds: an index may send data without end."""
     seconds = Limits.from_environment().seconds
     try:
         if sys.platform == "linux":
-            # It may have ended already.
+            # pip may have ended already.
             with contextlib.suppress(OSError, ValueError):
                 resource.prlimit(pip.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
         until = time.monotonic() + seconds
@@ -125,7 +125,7 @@ def _bounded(
 
 def _home() -> dict[str, str]:
     folder = home_folder()
-    # Newer ones end where none is known. Nothing is below this, and nothing can be put there.
+    # Newer versions of pip fail without a home. Nothing is below devnull, nor can be put there.
     return {"HOME": folder} if folder else {"HOME": os.devnull, "PIP_NO_CACHE_DIR": "1"}
 
 
@@ -182,12 +182,12 @@ def _of_index(what: str, said: str, last: str) -> SourceError:
 
 
 def _last_error(said: str) -> str:
-    """Return the line that says most: the one with the versions that there are, or the last."""
+    """Return the most telling line: the one that lists the available versions, or the last."""
     errors: list[str] = re.findall(r"^ERROR: (.*\S)", said, re.MULTILINE)
     for error in errors:
         if re.search(r"\(from versions: [0-9]", error):
             return error
-    # Below that stands a traceback, whose last line tells.
+    # A traceback follows, and its last line tells the reason.
     if errors[-1:] == ["Exception:"]:
         errors = []
     return (errors or said.strip().splitlines() or ["it gave no reason"])[-1]

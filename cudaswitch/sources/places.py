@@ -1,6 +1,6 @@
-"""Where the person has said that packages lie, with the credentials for there.
+"""The places that the user has set for packages, with their credentials.
 
-Lock files and the store keep URLs without them; whoever asks that place again needs them again.
+Lock files and the store keep URLs without credentials; to fetch from there again, they are needed.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from cudaswitch.sources.condarc import NOTHING_SET, read_condarc
 
 
 def with_credentials(url: str) -> str:
-    """Return a redacted URL with the credentials of the place that it lies in.
+    """Return a redacted URL with the credentials of the place that it belongs to.
 
-    It comes back as it was where nobody has set such a place. Credentials never go to another
-    server, nor to another folder of it, than they were set for.
+    It is returned as it was if no such place is set. Credentials never go to a server, or to
+    a folder on it, other than the one they were set for.
     """
     for place in _known():
         shown = redact(place)
         below = url.removeprefix(f"{shown}/")
-        # Whoever is asked goes up by `..`, however that is spelt.
+        # A server may follow `..` upwards, however it is encoded.
         if shown != place and below != url and ".." not in unquote(below).split("/"):
             return f"{place}/{below}"
     return url
@@ -42,6 +42,6 @@ def _known() -> Iterator[str]:
             for place in places(name, conda):
                 yield from place.urls
     except CudaswitchError:
-        # Who uses a channel is told what is wrong with the settings.
+        # Commands that use a channel report what is wrong with the settings.
         return
     yield from filter(None, (conda.channel_alias, *conda.custom_channels.values()))

@@ -1,12 +1,12 @@
 """CUDA 11.8 and later from PyPI, through pip: all pieces of exactly one release.
 
-Before 13 they are for running only: PyPI has all but nvcc of these (`nvidia-cuda-nvcc-cu12` has
-ptxas and libdevice alone).
+Releases before 13 are only for running: PyPI has all of them but nvcc (`nvidia-cuda-nvcc-cu12`
+has only ptxas and libdevice).
 
 NVIDIA's `cuda-toolkit` says for each release which version of which piece belongs to it. Left
-to itself pip mixes releases: the wheels' own requirements name no versions, and nvcc 13.0
-beside a newer nvvm cannot compile. So we read
-that list and ask for just these versions, without requirements.
+to itself, pip mixes releases: the wheels' own requirements name no versions, and nvcc 13.0
+with a newer nvvm cannot compile. So we read that list and ask for just these versions, without
+requirements.
 """
 
 from __future__ import annotations
@@ -57,11 +57,10 @@ _RELEASE = re.compile(r"([0-9]+\.[0-9]+\.[0-9]+)(?:\.0)?|[0-9]+(?:\.[0-9]+){1,4}
 def obtain(
     request: Request, *, components: str, workdir: Path, platform: str, offline: bool
 ) -> Delivery:
-    """Bring the newest release that satisfies `request`, and cuDNN where it asks for that.
+    """Bring the newest release that satisfies `request`, and cuDNN if it asks for that.
 
-    `components` is as for `components.chosen`. The wheels
-    lie in a fresh folder in `workdir`. Says on stderr where there is no nvcc among them.
-    Raises SourceError or RequestError.
+    `components` is as for `components.chosen`. The wheels are in fresh folders in `workdir`.
+    Says on stderr if there is no nvcc among them. Raises SourceError or RequestError.
     """
     release, pins = _pins(request, components, workdir, platform, offline)
     wheels = _download(pins, workdir, platform, offline)
@@ -71,9 +70,9 @@ def obtain(
 def choose(
     request: Request, *, components: str, workdir: Path, platform: str, offline: bool
 ) -> Chosen:
-    """Tell what `obtain` would bring, as pip's own report has it; sizes are not in that.
+    """Tell what `obtain` would bring, according to pip's own report, which has no sizes.
 
-    pip downloads a wheel where its index keeps no metadata beside it.
+    pip downloads a wheel if its index keeps no metadata next to it.
     """
     release, pins = _pins(request, components, workdir, platform, offline)
     beside = _reported({_META: SpecifierSet(f"=={release}")}, workdir, platform, offline)
@@ -157,7 +156,7 @@ def newest_cudnn(cudnn: str, cuda: Version, *, platform: str) -> Version:
 
 
 def listed(sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
-    """List what there is of what is sought; pip tells versions alone."""
+    """List what matches `sought`; pip tells only versions."""
     asked = {"cuda": (_META,), "cudnn": tuple(f"nvidia-cudnn-cu{major}" for major in _CUDNN_FOR)}
     projects = [name for component in sought.components for name in asked[component]]
     answers = at_once(
@@ -186,7 +185,7 @@ def _listed(component: str, version: Version, cuda: str, platform: str) -> Liste
 def _try_versions(
     project: str, platform: str, offline: bool, stop: Event
 ) -> list[Version] | SourceError:
-    """Return the versions, or why there are none: no wheel for a platform is no failure."""
+    """Return the versions, or why there are none: a platform without wheels is no failure."""
     try:
         return _versions(project, offline, platform, stop)
     except SourceError as error:
@@ -251,7 +250,7 @@ def parse_pins(
     """Read which wheels make the components, each with the versions of this one release.
 
     `metadata` is that of `cuda-toolkit`; `release` names it in messages. A requirement
-    that is open upwards is narrowed to the X.Y of its lower bound.
+    without an upper bound is narrowed to the X.Y of its lower bound.
     Raises RequestError for an unknown component, SourceError for metadata of another kind.
     """
     headers = message_from_string(metadata)
@@ -310,9 +309,9 @@ def _metadata(wheel: Path) -> str:
 def _download(
     pins: Mapping[str, SpecifierSet], workdir: Path, platform: str, offline: bool
 ) -> list[Path]:
-    """Let pip download exactly these wheels, and check that it did; they are kept.
+    """Let pip download exactly these wheels, check that it did, and keep them in the cache.
 
-    Offline, what it brought before is taken, and only the rest looked for in its folders.
+    Offline, wheels kept earlier are taken, and only the rest is looked for in pip's folders.
     """
     found: dict[str, Path] = {}
     if offline:
@@ -348,7 +347,7 @@ def _brought(
 
 
 def _checked(folder: Path, pins: Mapping[str, SpecifierSet]) -> dict[str, Path]:
-    """Return the wheels by their projects; SourceError unless they are just these."""
+    """Return the wheels by project; raises SourceError unless they are exactly those pinned."""
     found: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         try:

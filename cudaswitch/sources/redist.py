@@ -1,9 +1,9 @@
 """NVIDIA's `redistrib_<release>.json`, read as data that anybody may have written.
 
-Schema (read in the files for CUDA 12.6.3 and 13.0.2 and cuDNN 8.9.7 and 9.22.0): beside
-`release_date`, `release_label` and `release_product` one object per component, with `name`,
+Schema (as in the files for CUDA 12.6.3 and 13.0.2 and cuDNN 8.9.7 and 9.22.0): besides
+`release_date`, `release_label` and `release_product`, one object per component, with `name`,
 `license`, `license_path`, `version` and an object per platform: `relative_path`, `sha256`,
-`md5` and `size`, a string. cuDNN has one of these for each CUDA major instead, as `cuda12`.
+`md5` and `size`, a string. A platform of cuDNN has such an object for each CUDA major (`cuda12`).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ FOLDERS = {
     "linux-aarch64": "linux-sbsa",
     "win-64": "windows-x86_64",
 }
-"""Our platforms in NVIDIA's words; `linux-aarch64` there is the Jetson."""
+"""Our platforms in NVIDIA's words; NVIDIA's `linux-aarch64` is the Jetson."""
 
 LICENCES = {
     "cuda": ("CUDA Toolkit", "https://docs.nvidia.com/cuda/eula/"),
     "cudnn": ("cudnn", "https://docs.nvidia.com/deeplearning/cudnn/latest/reference/eula.html"),
 }
-"""What indexes call the licence of a product, and where it is read if they name no file with it."""
+"""The name that indexes give a product's licence, and where to read it if they name no file."""
 
 _PATH = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._+-]*/){0,9}[A-Za-z0-9_][A-Za-z0-9._+-]*", re.ASCII)
 _SPLIT = re.compile(r"cuda[1-9][0-9]{0,2}", re.ASCII)
@@ -43,7 +43,7 @@ _WORDS = re.compile(r"[A-Za-z0-9][A-Za-z0-9 .,()/-]{0,79}", re.ASCII)
 
 @dataclass(frozen=True)
 class Offer:
-    """An archive that an index offers; `size` in bytes, `licence` by name and where it is read."""
+    """An archive that an index offers; `size` in bytes, the licence's name and where to read it."""
 
     url: str
     sha256: str
@@ -67,9 +67,9 @@ class Index:
         return self._entry(name, platform, cuda) is not None
 
     def majors(self, name: str, platform: str) -> list[int | None]:
-        """List for which CUDA majors there is an archive of a component.
+        """List the CUDA majors that a component has an archive for.
 
-        None is the one archive of what is not split by them.
+        None stands for the only archive of a component that is not split by CUDA major.
         """
         entry = self.components.get(name, {}).get(FOLDERS[platform])
         if not isinstance(entry, dict):
@@ -80,9 +80,9 @@ class Index:
         return [major for major in found if self.has(name, platform, major)]
 
     def offer(self, name: str, platform: str, cuda: int | None) -> Offer:
-        """Return the archive of a component that the index has, as `majors` lists them.
+        """Return the archive of a component for one of the CUDA majors that `majors` lists.
 
-        Raises SourceError where the entry is not to be trusted: it names no sha256 or size,
+        Raises SourceError if the entry cannot be trusted: it names no sha256 or size,
         or a file outside of the index's own folder.
         """
         entry = self._entry(name, platform, cuda) or {}
@@ -116,7 +116,7 @@ class Index:
 
 
 def read_index(content: bytes, product: str, release: Version, url: str) -> Index:
-    """Read an index. Raises SourceError where it is none."""
+    """Read an index. Raises SourceError if it is not one."""
     try:
         data = json.loads(content)
     except (ValueError, RecursionError):

@@ -1,9 +1,9 @@
 """A channel's index: fetched, and read for the few packages of CUDA.
 
-Where it has shards they are taken. Else it is `repodata.json.zst` or `repodata.json`; that of a
-large channel has hundreds of thousands of records, and only one of them at a time is kept in
-memory. What was read of one index is kept in the cache, by its content. Format: conda's
-documentation "Repodata".
+If a channel has shards, they are used, otherwise `repodata.json.zst` or `repodata.json`. That of
+a large channel has hundreds of thousands of records, and only one of them at a time is held in
+memory. What was read from an index is kept in the cache, under the hash of the index. Format:
+conda's documentation "Repodata".
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ RECORDS = 50_000
 _SECTIONS = ("packages", "packages.conda")
 _FORMS = (("repodata.json.zst", "zstd"), ("repodata.json", None))
 _KEPT = 1
-"""Version of what is kept in the cache: count it up where other records are wanted."""
+"""Version of what is kept in the cache: increase it when other records are wanted."""
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
@@ -52,8 +52,8 @@ def read_channel(
 ) -> Records:
     """Return the records of a channel's folder (URL up to the platform) by file name.
 
-    `wanted` tells by a package's name whether its records are. NotFoundError is raised where
-    there is no index, SourceError where it cannot be had or read.
+    `wanted` tells by a package's name whether its records are wanted. Raises NotFoundError if
+    there is no index, SourceError if it cannot be fetched or read.
     """
     sharded = _sharded(folder, wanted, offline, access)
     if sharded is not None:
@@ -79,9 +79,9 @@ def read_channel(
 def _sharded(
     folder: str, wanted: Callable[[str], bool], offline: bool, access: Access
 ) -> Records | None:
-    """Return what the shards have; None where there are none, or none that can be used.
+    """Return the wanted records from shards; None if there are none that can be used.
 
-    A channel that has them has the whole index as well.
+    A channel that has shards has the whole index as well.
     """
     url = f"{folder}/{shards.INDEX}"
     try:
@@ -89,7 +89,7 @@ def _sharded(
     except UnreachableError:
         raise
     except SourceError:
-        # What they do not have some servers answer with 403, or with a page for people.
+        # For files that they do not have, some servers answer with 403, or with a web page.
         return None
     read = partial(shards.read_shards, url=url, wanted=wanted, offline=offline, access=access)
     try:
@@ -99,7 +99,7 @@ def _sharded(
 
 
 def _kept(path: Path, read: Callable[[Source], Iterable[tuple[str, dict[str, Any]]]]) -> Records:
-    """Read an index, or what was kept of just this content before."""
+    """Read an index, or the records that were kept from exactly this content before."""
     with Source(path) as source:
         if path.parent != cache():
             return dict(_few(read(source)))
@@ -136,7 +136,7 @@ def _whole(
 def read_records(
     pieces: Iterator[bytes], wanted: Callable[[str], bool]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the wanted records of an index. Raises ValueError where it is none."""
+    """Yield the wanted records of an index. Raises ValueError if it is not one."""
     text, length = _Text(pieces), 0
     for section in text.members():
         if section not in _SECTIONS:
@@ -145,7 +145,7 @@ def read_records(
         for file in text.members():
             record = text.value()
             if wanted(file.rsplit("-", 2)[0]) and isinstance(record, dict):
-                # A list takes many times the memory of the two characters that it is written with.
+                # In memory, a list takes many times the two characters that it has here.
                 length += text.length
                 if length > RECORDS_LIMIT:
                     raise ValueError("its records of CUDA are too large")
@@ -165,7 +165,7 @@ class _Text:
         """Characters of the value that was taken last."""
 
     def members(self) -> Iterator[str]:
-        """Yield the keys of an object; whoever asks takes the value before going on."""
+        """Yield the keys of an object; the caller takes each value before the next key."""
         self._take("{")
         if self._take('"}', keep=True) == "}":
             self._take("}")
@@ -195,14 +195,14 @@ class _Text:
             return value
 
     def end(self) -> None:
-        """Raise ValueError where something follows."""
+        """Raise ValueError if something follows."""
         while self._more():
             pass
         if _BLANK.fullmatch(self._text, self._at) is None:
             raise ValueError("something follows it")
 
     def _take(self, expected: str, *, keep: bool = False) -> str:
-        """Return the next character that is not blank; `expected` are those that may come."""
+        """Return the next character that is not blank; it must be one of `expected`, if any."""
         while True:
             blank = _BLANK.match(self._text, self._at)
             self._at = blank.end() if blank else self._at
@@ -217,7 +217,7 @@ class _Text:
         return found
 
     def _more(self) -> bool:
-        """Read on, as much again as there is; False at the end."""
+        """Read at least as much again as is waiting; False at the end."""
         self._text, self._at = self._text[self._at :], 0
         if len(self._text) > VALUE_LIMIT:
             raise ValueError("it has too large a value")

@@ -1,7 +1,7 @@
 """CUDA 8.0 and later from NVIDIA's runfiles, with nvcc: the whole toolkit in one large file.
 
-Which there are and what their sha256 is, compat.runfiles knows. CUDASWITCH_NVIDIA_URL names
-another base, as for `sources.nvidia`. They are taken apart, never run (archives.runfiles).
+compat.runfiles lists them with their sha256. CUDASWITCH_NVIDIA_URL names another base, as for
+`sources.nvidia`. They are taken apart, never run (archives.runfiles).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _THEN = "install the toolkit alone, then add cuDNN: --cudnn with --from conda or
 def obtain(
     request: Request, *, components: str, workdir: Path, platform: str, offline: bool
 ) -> Delivery:
-    """Bring the newest release that satisfies `request`; SourceError where it names a cuDNN."""
+    """Bring the newest release that satisfies `request`; SourceError if it names a cuDNN."""
     found = choose(
         request, components=components, workdir=workdir, platform=platform, offline=offline
     )
@@ -36,7 +36,7 @@ def obtain(
 def choose(
     request: Request, *, components: str, workdir: Path, platform: str, offline: bool
 ) -> Chosen:
-    """Tell what `obtain` would bring; nobody is asked."""
+    """Tell what `obtain` would bring; no server is asked."""
     if request.wanted_cudnn:
         raise SourceError(_NO_CUDNN, _THEN)
     if components not in (*SETS, FULL):
@@ -70,7 +70,7 @@ def obtain_cudnn(
 
 
 def newest(request: Request, *, platform: str) -> Version:
-    """Tell which release `obtain` would bring; nobody is asked."""
+    """Tell which release `obtain` would bring; no server is asked."""
     return _chosen(request, platform).cuda
 
 
@@ -80,7 +80,7 @@ def newest_cudnn(cudnn: str, cuda: Version, *, platform: str) -> Version:
 
 
 def listed(sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
-    """List what there is of what is sought; nobody is asked, and no size is known."""
+    """List what matches `sought`; no server is asked, and no size is known."""
     if platform != PLATFORM:
         return []
     return [

@@ -1,6 +1,7 @@
-"""A channel's index in shards: which packages there are, and a file for each of them.
+"""A channel's index in shards: a list of its packages, and a file for each of them.
 
-The whole index of a large channel has a hundred megabytes; these few are a thousandth of it.
+The whole index of a large channel has a hundred megabytes; the few needed shards have a
+thousandth of that.
 Format: CEP 16, "Sharded repodata".
 """
 
@@ -24,7 +25,7 @@ LIMIT = 64 << 20
 PLAIN_LIMIT = 32 << 20
 """Bytes of one file, decoded; the largest of conda-forge have a few MiB."""
 VALUES = 1_000_000
-"""Maps and lists of one file, each of which takes many times the byte that it is written with."""
+"""Maps and lists in one file; each may be a single byte, but takes many times that in memory."""
 
 
 def read_shards(
@@ -32,8 +33,8 @@ def read_shards(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the wanted records by the file names of their packages; `index` is from `url`.
 
-    `wanted` tells by a package's name whether its records are. Raises ValueError or FaultError
-    where something is not as it must be, and what `fetch_all` raises.
+    `wanted` tells by a package's name whether its records are wanted. Raises ValueError or
+    FaultError if something is malformed, and what `fetch_all` raises.
     """
     told = _content(index)
     shards = _map(told.get("shards"))
@@ -92,7 +93,7 @@ def _shard(place: str, digest: object, access: Access) -> WantedFile:
 
 
 def _as_json(record: dict[Any, Any]) -> dict[str, Any]:
-    """Return a record as the whole index has it: hashes are bytes here, and digits there."""
+    """Return a record as the whole index has it: hashes are bytes in shards, hex digits there."""
 
     def digits(value: object) -> str:
         if isinstance(value, bytes):

@@ -1,8 +1,8 @@
 """CUDA 12 and later from a conda channel: one toolkit in many packages, solved by rattler.
 
-Solved is `cuda-toolkit` of one release, over the channel's records of CUDA alone: compilers
-and libraries of the system that conda would bring along are the machine's here. Of the
-solution those packages are taken that the wanted components need.
+rattler solves for `cuda-toolkit` of one release, over the channel's records of CUDA alone: the
+compilers and system libraries that conda would bring along are the machine's own here. Of the
+solution, only those packages are taken that the wanted components need.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cudaswitch.sources.components import chosen
 from cudaswitch.versions import Version
 
 FIRST = 12
-"""The first CUDA that comes so."""
+"""The first CUDA that comes in many packages."""
 META = "cuda-toolkit"
 """The package whose versions are the releases."""
 
@@ -32,7 +32,7 @@ _SYSTEMS = {
     "linux-aarch64": ("__linux", "__unix"),
     "win-64": ("__win",),
 }
-"""conda's names for what a machine is, by platform."""
+"""conda's virtual packages that describe a machine, by platform."""
 _OTHERS = frozenset(("__linux", "__osx", "__unix", "__win"))
 _PIECES = frozenset(COMPONENTS.values()) - {"cuda", "cudnn"}
 
@@ -40,17 +40,17 @@ _PIECES = frozenset(COMPONENTS.values()) - {"cuda", "cudnn"}
 def pieces_of(
     release: Version, channel: Channel, components: str, platform: str, workdir: Path
 ) -> tuple[list[Record], list[Record]]:
-    """Return the packages of that release that make the components, and the rest of it.
+    """Return the packages of that release that make up the components, and its other packages.
 
-    Raises SourceError where rattler is not installed, finds no solution, or where the
-    channel's packages leave it open to which release they belong.
+    Raises SourceError if rattler is not installed or finds no solution, or if the channel's
+    packages do not say which release they belong to.
     """
     records = {(record.folder, record.file): record for record in channel.everything}
     solved = _solved(release, channel, records, platform, workdir)
     _refuse_mixed(release, channel, solved.values())
     offered = {named_component(name) or "" for name in solved} & _PIECES
     if not offered and META in solved:
-        # A channel of one's own may have the whole toolkit in the package of that name.
+        # A private channel may have the whole toolkit in the package of that name.
         return [solved[META]], []
     wanted = chosen(components, offered, f"CUDA {release}")
     todo = [name for name in solved if named_component(name) in wanted]
@@ -76,7 +76,7 @@ def _solved(
 ) -> dict[str, Record]:
     """Return the packages of the solution by their names."""
     try:
-        import asyncio  # noqa: PLC0415  # large, and for this alone
+        import asyncio  # noqa: PLC0415  # large, and only needed here
 
         import rattler  # noqa: PLC0415  # an extra, and large
     except ImportError:
@@ -102,7 +102,7 @@ def _solved(
                     [f"{META} =={release}"], indexes, virtual_packages=machine
                 )
             )
-        except Exception as error:  # its errors have no base of their own
+        except Exception as error:  # rattler's errors have no common base class
             why = " ".join(str(error).split())[:300]
             raise SourceError(
                 f"`{redact(channel.name)}` has an incomplete CUDA {release}: {why}",
@@ -143,7 +143,7 @@ def _name(dependency: str) -> str:
 
 
 def _refuse_mixed(release: Version, channel: Channel, solved: Iterable[Record]) -> None:
-    """Refuse what a channel with open requirements gives: the newest piece of any release."""
+    """Refuse what a channel with loose requirements gives: each piece from its newest release."""
     for record in solved:
         if named_component(record.name) not in CUDA_NUMBERED:
             continue

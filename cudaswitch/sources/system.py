@@ -23,14 +23,14 @@ _PARTS = (
     *("include/cuda*.h", "targets/*/include/cuda*.h"),
     *("lib*/*cudart*", "targets/*/lib/*cudart*", "bin/*cudart*", "lib/x64/*cudart*"),
 )
-"""What shows that a toolkit is there, and not just something that is called nvcc."""
+"""What shows that there is a toolkit, and not just something that is called nvcc."""
 _READ_LIMIT = 1 << 20
 _DATED = re.compile(r"[0-9]+\.[0-9]+\.20[0-9]{6}", re.ASCII)
 """What some toolkits of 11 and 12 state instead of their release: `11.8.20220929`."""
 
 
 def resolved(path: Path) -> Path:
-    """Return the toolkit's real folder, links resolved, so that each toolkit is one.
+    """Return the toolkit's real folder, links resolved, so that no toolkit is counted twice.
 
     Raises SourceError when there is no toolkit.
     """
@@ -61,9 +61,9 @@ def resolved(path: Path) -> Path:
 
 
 def refuse_environment(toolkit: Path) -> None:
-    """Raise SourceError for a conda environment: its python would be on PATH beside its nvcc.
+    """Raise SourceError for a conda environment: its python would be on PATH with its nvcc.
 
-    The hint names what brings its CUDA alone. It names no source: conda has no nvcc up to CUDA 11.
+    The hint says how to get only its CUDA. It names no source: conda has no nvcc up to CUDA 11.
     """
     if kind_of(toolkit) != "C":
         return
@@ -80,7 +80,7 @@ def refuse_environment(toolkit: Path) -> None:
 def scan(variables: Mapping[str, str]) -> dict[Path, Version]:
     """Find the machine's toolkits: the usual places, CUDA_HOME and the nvcc on PATH.
 
-    Those of conda environments are not the machine's.
+    Those in conda environments do not count.
     """
     candidates = [
         match for place in _PLACES for match in sorted(Path("/").glob(place.removeprefix("/")))
@@ -95,7 +95,7 @@ def scan(variables: Mapping[str, str]) -> dict[Path, Version]:
     for candidate in candidates:
         try:
             real = resolved(candidate)
-            # Links lead to most; to ask anew may start nvcc.
+            # Links lead to most of them again; finding the version anew may start nvcc.
             if real not in found and kind_of(real) != "C":
                 found[real] = version_of(real)
         except CudaswitchError:
@@ -104,11 +104,11 @@ def scan(variables: Mapping[str, str]) -> dict[Path, Version]:
 
 
 def version_of(toolkit: Path, *, runs: bool = True) -> Version:
-    """Detect a toolkit's version: the first rung that answers.
+    """Detect a toolkit's version by the first of these that states it:
 
-    version.json, version.txt, `nvcc --version` if it `runs` that, cuda.h, the runtime's name.
-    Raises SourceError when none does, or nvcc has nothing of a toolkit beside it: then it may be
-    a wrapper in /usr/local/bin, which tells of a toolkit elsewhere.
+    version.json, version.txt, `nvcc --version` (only if `runs`), cuda.h, the runtime's name.
+    Raises SourceError when none does, or when nvcc has nothing of a toolkit next to it: it may
+    be a wrapper in /usr/local/bin, whose version is that of a toolkit elsewhere.
     """
     if not any(any(toolkit.glob(part)) for part in _PARTS):
         raise SourceError(
@@ -129,9 +129,9 @@ def version_of(toolkit: Path, *, runs: bool = True) -> Version:
 
 
 def cudnn_of(toolkit: Path) -> Version | None:
-    """Read off its header which cuDNN was copied into a toolkit, None where none was.
+    """Read from its header which cuDNN was copied into a toolkit; None if there is none.
 
-    cudnn_version.h has the numbers since cuDNN 8, cudnn.h had them before.
+    cudnn_version.h has had the numbers since cuDNN 8; before, they were in cudnn.h.
     """
     for header in ("cudnn.h", "cudnn_version.h"):
         try:
@@ -143,7 +143,7 @@ def cudnn_of(toolkit: Path) -> Version | None:
         )
         numbers = [found[name] for name in ("MAJOR", "MINOR", "PATCHLEVEL") if name in found]
         if len(numbers) == 3:
-            # A header may have been left behind.
+            # The header may have been left behind when the library was removed.
             there = any(
                 os.path.exists(toolkit / at / f"libcudnn.so.{numbers[0]}") for at in LIBRARY_FOLDERS
             )

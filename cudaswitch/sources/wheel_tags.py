@@ -1,4 +1,4 @@
-"""What a platform is to pip: what markers see there, and which wheels run there."""
+"""Platforms as pip sees them: the values of markers, and the tags of the wheels that run there."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _PLATFORMS = {
 
 
 def markers_and_tags(name: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return what markers see on a platform, and the wheel tags that run there.
+    """Return the values of markers on a platform, and the wheel tags that run there.
 
-    Raises RequestError where PyPI has no CUDA for it.
+    Raises RequestError if PyPI has no CUDA for it.
     """
     if name not in _PLATFORMS:
         raise RequestError(f"PyPI has no CUDA for `{name}`", f"choose from {', '.join(_PLATFORMS)}")
@@ -37,7 +37,7 @@ def markers_and_tags(name: str) -> tuple[dict[str, str], tuple[str, ...]]:
 
 
 def tags_of(platform: str) -> list[str]:
-    """Describe a platform to pip; it knows this machine best, with its C library."""
+    """Return pip's options for a platform; none for this one, which pip knows best itself."""
     _, tags = markers_and_tags(platform)
     return [] if platform == current_platform() else [f"--platform={tag}" for tag in tags]
 
