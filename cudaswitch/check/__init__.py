@@ -1,4 +1,4 @@
-"""Prove that a toolkit works: load all of it, ask it its versions, compile with it, run that."""
+"""Prove that a toolkit works: load its libraries, ask their versions, compile, run the result."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from cudaswitch.toolkit import Toolkit
 def checked(want: Want) -> tuple[Toolkit, Iterator[Result]]:
     """Return the toolkit that is wanted, and the results of proving it, as they come.
 
-    Everything happens in children that have the environment of `use`, in a temporary folder
-    that is gone afterwards. Raises NotInstalledError where no toolkit is wanted.
+    Everything happens in child processes that have the environment of `use`, in a temporary folder
+    that is removed afterwards. Raises NotInstalledError if no toolkit is wanted.
     """
     made = change_here(want)
     kit = toolkit_at(want.home) if made else None
@@ -36,8 +36,8 @@ def checked(want: Want) -> tuple[Toolkit, Iterator[Result]]:
     variables = made.applied(os.environ, "U")
     loading = variables
     if not made.prepend["LD_LIBRARY_PATH"]:
-        # Where an environment brings its own CUDA, the toolkit is not for loading; whether it
-        # could be is still a question about it.
+        # In an environment with its own CUDA, the toolkit's libraries are not for loading, but
+        # whether they could be loaded is still part of the proof.
         forced = change_here(want._replace(libraries="always"), warn=False)
         loading = forced.applied(os.environ, "U") if forced else variables
     return kit, _results(kit, variables, loading)

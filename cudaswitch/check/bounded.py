@@ -1,4 +1,4 @@
-"""Child processes that end: each with a limit of time, its whole group ended with it."""
+"""Child processes with a time limit, after which the child's whole process group is ended."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import NamedTuple
 from cudaswitch.errors import printable
 
 _NOT_STARTED = 127
-"""What shells return for a command that is not there."""
+"""What shells return for a command that does not exist."""
 _PAUSE = 1.0
-"""Seconds for what an ended child has said; who left its group may hold the pipe for ever."""
+"""Seconds to wait for an ended child's output: a process that left its group may hold the pipe."""
 
 _NAMES = {int(number): number.name for number in signal.Signals}
-"""Signals' names; those for real time have none."""
+"""Signal number → name; real-time signals have none."""
 
 
 class Done(NamedTuple):
-    """How a child ended. `code` is negative for a signal, None where the time was up."""
+    """How a child ended. `code` is negative for a signal, None if the time was up."""
 
     code: int | None
     out: str
@@ -30,7 +30,7 @@ class Done(NamedTuple):
 
     @property
     def ended(self) -> str | None:
-        """Say how it ended other than by itself; None where it did by itself."""
+        """Say how the child was ended; None if it ended by itself."""
         if self.code is None:
             return f"gave no answer in {self.seconds:.0f} s"
         if self.code < 0:
@@ -39,7 +39,7 @@ class Done(NamedTuple):
 
     @property
     def trouble(self) -> str:
-        """Return the line of its output that says most about why it failed."""
+        """Say why the child failed: how it was ended, else the most telling line of its output."""
         lines = [line.strip() for line in f"{self.out}\n{self.err}".splitlines() if line.strip()]
         telling = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
         said = printable((telling or lines[-1:] or ["it printed nothing"])[0])
@@ -47,11 +47,11 @@ class Done(NamedTuple):
 
 
 _running: set[subprocess.Popen[bytes]] = set()
-"""Those of all threads."""
+"""The children of all threads."""
 
 
 def end_all() -> None:
-    """End what other threads run."""
+    """End the children of all threads."""
     for child in list(_running):
         _end(child)
 
@@ -59,10 +59,10 @@ def end_all() -> None:
 def run(
     command: Sequence[str], environment: Mapping[str, str], folder: Path, seconds: float
 ) -> Done:
-    """Run a command in `folder` for at most `seconds`; what it started ends with it.
+    """Run a command in `folder` for at most `seconds`; then its process group is ended.
 
-    What began a session of its own goes on, and is not waited for. One that cannot be started has
-    failed, as in a shell, and its `err` says why.
+    A process that began a session of its own goes on, and is not waited for. A command that cannot
+    be started counts as failed, as in a shell, and `err` says why.
     """
     try:
         child = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Compile with a toolkit as people do: nvcc, and a CMake project; and run what came of it."""
+"""Compile with a toolkit as people do, with nvcc and in a CMake project; and run the results."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _PROGRAM, _KERNEL, _CMAKE_PROJECT = "nvcc: a program", "nvcc: a kernel", "CMake:
 _COMPILING = 300.0
 _RUNNING = 60.0
 _NOTHING_TO_RUN_ON = 77
-"""What the program returns where there is no driver or no GPU."""
+"""What the program returns if there is no driver or no GPU."""
 _CMAKE = (3, 18)
-"""The first that knows both the toolkit (3.17) and its architectures."""
+"""The first version that knows both the toolkit (3.17) and its architectures."""
 
 
 def prove(kit: Toolkit, environment: Mapping[str, str], folder: Path) -> Iterator[Result]:
@@ -69,7 +69,7 @@ def _program(
     elif done.code == 0:
         yield Result(_KERNEL, "gpu", "passed", done.out.strip())
     else:
-        # A driver older than the toolkit runs machine code, and does not compile its PTX.
+        # A driver older than the toolkit runs its machine code, but does not compile its PTX.
         native = [nvcc, "-arch=native", source, "-o", "program"]
         runs = bounded.run(native, variables, folder, _COMPILING).code == 0 and (
             bounded.run(kernel, variables, folder, _RUNNING).code == 0
@@ -81,7 +81,7 @@ def _program(
 def _run(
     name: str, kit: Toolkit, program: Path, variables: Mapping[str, str], detail: str
 ) -> Result:
-    """Run the host's part of the program, which says for which CUDA it was compiled."""
+    """Run the host's part of the program, which prints the CUDA that it was compiled for."""
     done = bounded.run([str(program)], variables, program.parent, _RUNNING)
     number = int(done.out) if re.fullmatch(r"(?a:\d{4,6})\n", done.out) else 0
     version, expected = f"{number // 1000}.{number % 1000 // 10}", kit.version.minor
@@ -133,7 +133,7 @@ def _other_toolkit(said: str, home: Path) -> str | None:
 
 
 def of_cmake(done: bounded.Done) -> str:
-    """Return CMake's reason: the line behind `CMake Error`, and a path that it leads to."""
+    """Return CMake's reason: the line after `CMake Error`, and the path that may follow it."""
     reason = r"^CMake Error[^\n]*\n+\s*(\S[^\n]*(?:\n\s*\n\s+\"[^\n]*)?)"
     match = re.search(reason, done.err, re.MULTILINE)
     return " ".join(match[1].split()) if match and not done.ended else done.trouble

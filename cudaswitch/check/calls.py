@@ -1,7 +1,7 @@
 """How each library is asked for its version, and which header says the same.
 
-Functions: the headers of CUDA 11.8, 12.9 and 13.0 and of cuDNN 8.9 and 9.27, and what the
-libraries of these answered.
+Sources of the functions: the headers of CUDA 11.8, 12.9 and 13.0 and of cuDNN 8.9 and 9.27, and
+the answers of their libraries.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ class Call(NamedTuple):
 
     `property`: libraryPropertyType and int*. `number`: int*, thousands are the major and tens
     the minor. `pair`: two int*. `struct`: a pointer to three ints. `status`: nothing but a
-    status, which is 0 where the library fits those that it belongs to.
+    status, which is 0 if the library fits the others of its cuDNN.
     """
 
     kind: str
     function: str
     headers: tuple[str, ...] = ()
     macros: str = ""
-    """What the headers' macros of the version begin with."""
+    """What the version macros in the headers begin with."""
 
 
 def _property(name: str, header: str, macros: str) -> Call:
@@ -56,7 +56,7 @@ CALLS = {
     "cudnn_adv_infer": Call("status", "cudnnAdvInferVersionCheck"),
     "cudnn_adv_train": Call("status", "cudnnAdvTrainVersionCheck"),
 }
-"""Library, without `lib` and what follows → its call. Before cuDNN 8 `cudnn.h` has the macros."""
+"""Library, as `stem` names it → its call. Before cuDNN 8, `cudnn.h` has the macros."""
 
 DRIVERS = re.compile(r"lib(?:cuda|nvidia-ml|nvcuvid|nvidia-encode|nvidia-ptxjitcompiler)\.so\.1")
 """Libraries that come with the driver, and never with a toolkit."""
@@ -66,10 +66,10 @@ OPTIONAL = {
     "libibverbs.so.1": "RDMA",
     "librdmacm.so.1": "RDMA",
 }
-"""Libraries of the system that one of a toolkit is useless without → what they are for."""
+"""System libraries that a library of the toolkit is useless without → what they are for."""
 
 NO_DRIVER = ("cudaRuntimeGetVersion", 35)
-"""Before 12, the runtime says its version only where a driver is that is new enough."""
+"""Before 12, the runtime reports its version only if there is a driver that is new enough."""
 
 _STEM = re.compile(r"lib(.+?)(?:\.alt)?\.so(?:\.|\Z)")
 

@@ -1,12 +1,12 @@
 """Load one library and ask it its version: a program of its own, so that a crash names it.
 
 Reads a JSON object from its only argument: `load` is what a program would ask for, `file` the
-file that should come, `names` the toolkit's libraries by name, `call` the kind and the function
-(or null), `hash` whether to hash the file. Writes one to stdout: `sha256`, `error` (of the
-loader), `loaded` (the file that came, if another one), `strangers` (libraries that came from
-elsewhere though the toolkit has them), `status` and `version`.
+file that should be loaded, `names` the toolkit's libraries by name, `call` the kind and the
+function (or null), `hash` whether to hash the file. Writes one to stdout: `sha256`, `error` (of
+the loader), `loaded` (the file that was loaded, if it is another), `strangers` (libraries loaded
+from elsewhere though the toolkit has them), `status` and `version`.
 
-Run with `-I -S` and nothing of cudaswitch, whose imports could load libraries too.
+Run with `-I -S` and without importing cudaswitch, whose imports could load libraries too.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ READERS = {
 
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
-    """Do what the module's text says."""
+    """Do what the module's docstring says."""
     found: dict[str, Any] = {}
     if asked["hash"]:
         with Path(asked["file"]).open("rb") as file:
@@ -75,7 +75,7 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
         return found | {"error": str(error)}
     if asked["call"]:
         kind, name = asked["call"]
-        # Some older ones cannot say.
+        # Some older libraries do not have the function.
         if hasattr(library, name):
             status, parts = READERS[kind](getattr(library, name))
             text = "" if status else ".".join(map(str, parts))
@@ -91,11 +91,11 @@ def _sha256(file: Any) -> str:
 
 
 def _mapped(wanted: str, names: dict[str, str]) -> dict[str, Any]:
-    """Compare what is in this process with the files that should be."""
+    """Compare the files that are loaded in this process with those that should be."""
     try:
         maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
-        return {}  # a container may have no /proc, and all the rest can be asked there
+        return {}  # a container may have no /proc, but everything else works there
     lines = [line.split(maxsplit=5) for line in maps.splitlines()]
     mapped = {Path(line[5]) for line in lines if len(line) == 6 and line[5].startswith("/")}
     here = sorted(at for at in mapped if os.path.exists(at))
@@ -111,7 +111,7 @@ def _mapped(wanted: str, names: dict[str, str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    # What libraries print, as cuDNN does its log, is no part of the answer.
+    # Libraries may print, as cuDNN does its log: that must not get into the answer.
     with os.fdopen(os.dup(1), "w") as out:
         os.dup2(2, 1)
         out.write(json.dumps(answer(json.loads(sys.argv[1]))))

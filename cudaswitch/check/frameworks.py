@@ -51,10 +51,10 @@ _SEES = {
         " print('cudaswitch:', len(tf.config.list_physical_devices('GPU')))",
     ),
 }
-"""Framework → what its own test is called, and a program that prints how many GPUs it sees."""
+"""Framework → the name of its own test, and a program that prints how many GPUs it sees."""
 
 _ARCHITECTURES = "7.5"
-"""What PyTorch compiles for where no GPU says it: every CUDA from 10.0 on knows it."""
+"""What PyTorch compiles for if nothing is set, as there may be no GPU: CUDA has it since 10.0."""
 
 
 def prove(
@@ -113,7 +113,7 @@ _SILENT = "its Python exited with 0, but printed no answer"
 
 
 def _said(done: bounded.Done) -> Any:
-    """Return what the program printed as its answer, among what others print; None without."""
+    """Return the program's answer, among what others printed; None if there is no answer."""
     _, mark, text = done.out.rpartition("cudaswitch: ")
     try:
         return json.JSONDecoder().raw_decode(text)[0] if mark else None
@@ -122,7 +122,7 @@ def _said(done: bounded.Done) -> Any:
 
 
 def _reason(done: bounded.Done) -> str:
-    """Return the compiler's own error, else the last line of Python's, which says the kind."""
+    """Return the compiler's own error, else the last line of stderr: the kind of exception."""
     lines = [line.strip() for line in done.err.splitlines() if line.strip()]
     errors = [line for line in (done.out + done.err).splitlines() if "error: " in line]
     return done.ended or (errors or lines[-1:] or [done.trouble])[0].strip()

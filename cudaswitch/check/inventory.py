@@ -24,10 +24,10 @@ from cudaswitch.versions import Version
 _LIBRARY = re.compile(r"lib[^/]+\.so(?:\.[^/]*)?")
 _BESIDE = ("extras/CUPTI/lib64", "nvvm/lib64")
 _SCRIPT = re.compile(rb"\A[\s\0-\x7f]{0,2000}?\b(?:INPUT|GROUP)\s*\(")
-"""What the linker takes for a library and the loader never sees: a text that names others."""
+"""A linker script: a text that names libraries, for the linker; the loader never sees it."""
 _READ_LIMIT = 1 << 20
 _LINKS = 9
-"""Links one after the other that are followed."""
+"""How many links in a row are followed."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Library:
     """A library file. `name` is what a program asks for: its SONAME, else the file's name.
 
     `fault` says what is wrong with it, as far as that shows without loading it. `shipped` is
-    what its package says about it, where there is one. `version` is what it should say of
-    itself, and `source` who says so.
+    what its package says about it, if there is one. `version` is what it should report, and
+    `source` says where that is stated.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Inventory:
         seen: set[tuple[int, int]] = set()
         found = {path.relative_to(self.kit.path).as_posix(): path for path in self._files()}
         missing = [at for at in shipped if not os.path.lexists(Path(self.kit.path, at))]
-        # A file is taken under the name that programs ask for, before its other names.
+        # Of the names of a file, the one that programs ask for comes first.
         order = sorted(
             found,
             key=lambda at: (found[at].name != _soname(found[at]), os.path.islink(found[at]), at),
@@ -86,7 +86,7 @@ class Inventory:
         libraries = [
             self._library(at, shipped, stated)
             for at in order
-            # What leads elsewhere is told by its own name, though that file is known already.
+            # A link that leads elsewhere is reported by its own name, even if its file is known.
             if (_is_new(found[at], seen) or _elsewhere(found[at], shipped.get(at)))
             and not _leads_to(found[at], missing)
         ]
@@ -131,7 +131,7 @@ class Inventory:
         name = path.name
         if fault := _elsewhere(path, shipped.get(at)):
             return Library(name, path, fault, *shipped[at])
-        # A package's own link, and one that composing added, have the content of what they lead to.
+        # Links, whether a package's own or added by composing, have the content of their target.
         end = _end(self.kit.path, at)
         package, entry = shipped.get(end) or shipped.get(at) or (None, None)
         try:
@@ -152,7 +152,7 @@ class Inventory:
     def _expected(
         self, name: str, package: Package | None, stated: Mapping[str, Version]
     ) -> tuple[Version | None, str]:
-        """Tell which version a library should say: by package, version.json, header, release."""
+        """Tell which version a library should report: by package, version.json, header, release."""
         part = component_with(name)
         if package and package.component not in ("cuda", ""):
             return package.version, package.name
@@ -171,9 +171,9 @@ def _name(path: str) -> str:
 
 
 def _end(root: str, at: str) -> str:
-    """Follow links from one place in a toolkit to another, as far as they stay in it.
+    """Follow links from one place in a toolkit to another, as long as they stay in it.
 
-    Where there are no hard links, a file itself is one, out of the toolkit.
+    On file systems without hard links, a toolkit's files are themselves links that lead out of it.
     """
     for _ in range(_LINKS):
         path = os.path.join(root, at)
@@ -198,7 +198,7 @@ def _is_new(path: Path, seen: set[tuple[int, int]]) -> bool:
 
 
 def _leads_to(path: Path, missing: list[str]) -> bool:
-    """Tell whether it is a link to what is missing, which then is what to tell of."""
+    """Tell whether `path` is a link to a missing library, which is then reported instead."""
     return os.path.islink(path) and path.readlink().name in map(_name, missing)
 
 
@@ -219,7 +219,7 @@ def _is_script(path: Path) -> bool:
 
 
 def _elsewhere(path: Path, shipped: tuple[Package, Entry] | None) -> str | None:
-    """Tell where a link of a package leads now, if that is not where it led."""
+    """Tell where a package's link leads now, if that is not where the package has it lead."""
     target = shipped[1].target if shipped else None
     if target is None or "/" in target:
         return None

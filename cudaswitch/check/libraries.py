@@ -1,4 +1,4 @@
-"""Load each library of a toolkit in a process of its own, and judge what came of it."""
+"""Load each library of a toolkit in a process of its own, and judge the result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cudaswitch.errors import printable
 from cudaswitch.versions import Version
 
 _SECONDS = 120.0
-"""For one library; those of a gigabyte may come over a network."""
+"""For one library; one of a gigabyte may come over a network."""
 _AT_ONCE = 8
 _ABSENT = re.compile(r"(\S+\.so[^\s:]*): cannot open shared object file")
 
@@ -55,13 +55,13 @@ def prove(inventory: Inventory, environment: Mapping[str, str], folder: Path) ->
         try:
             yield from pool.map(one, list(inventory.libraries()))
         except BaseException:
-            # No interrupt reaches them, and the threads wait for them.
+            # Interrupts do not reach the children, and the threads wait for them.
             bounded.end_all()
             raise
 
 
 def _asked_for(library: Library, searched: list[str]) -> str:
-    """Ask as programs do, by name, where the loader comes to this file first; else by path."""
+    """Return the name, as programs ask, if the loader finds this file first; else the path."""
     for folder in searched:
         at = Path(folder, library.name)
         if folder and os.path.exists(at):
@@ -71,7 +71,7 @@ def _asked_for(library: Library, searched: list[str]) -> str:
 
 def _is_hashed(library: Library) -> bool:
     entry = library.shipped
-    # conda writes the path of the toolkit into files that have a placeholder.
+    # The path of the toolkit was written into conda's files that have a placeholder.
     return entry is not None and bool(entry.sha256) and entry.placeholder is None
 
 
@@ -92,7 +92,7 @@ def _judged(library: Library, call: Call | None, answer: dict[str, Any]) -> Resu
 
 
 def _fault(library: Library, call: Call | None, answer: dict[str, Any]) -> str | None:
-    """Say what is wrong with what was found out, the most telling first."""
+    """Return the most telling fault in what was found out; None if there is none."""
     faults = [_wrong(library, answer.get("version"))]
     package, shipped = library.package, library.shipped
     if package and shipped and _is_hashed(library) and answer["sha256"] != shipped.sha256:
@@ -107,7 +107,7 @@ def _fault(library: Library, call: Call | None, answer: dict[str, Any]) -> str |
 
 
 def _wrong(library: Library, version: str | None) -> str | None:
-    """Compare the version that a library says with the one it should, as far as both go."""
+    """Compare the version that a library reports with the expected one, as far as both go."""
     if not version or library.version is None:
         return None
     said, expected = Version(version).parts, library.version.parts

@@ -1,4 +1,4 @@
-"""What one proof came to, and what all of them together did."""
+"""The result of one proof, and of all of them together."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
 Status = Literal["passed", "failed", "needs-gpu", "not-asked", "skipped"]
-"""`needs-gpu`: it needs a GPU or its driver, which is not here. `not-asked`: it loads, and has
-no way to say more. `skipped`: what the proof takes is not installed. Only `passed` is proven."""
+"""`needs-gpu`: it needs a GPU or its driver, which is not here. `not-asked`: it loads, and cannot
+be asked more. `skipped`: what the proof requires is not installed. Only `passed` is proven."""
 
 WORDS: dict[Status, str] = {
     "passed": "passed",
@@ -16,14 +16,14 @@ WORDS: dict[Status, str] = {
     "not-asked": "not asked",
     "skipped": "skipped",
 }
-"""Status → as a person reads it."""
+"""Status → the words shown to the user."""
 
 
 class Result(NamedTuple):
     """One proof.
 
     `kind` is `library`, `compiler`, `build`, `gpu` or `framework`; `path` the file that it is
-    about. `version` is what that says about itself, `expected` what it should say.
+    about. `version` is what that file reports, `expected` what it should report.
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""What goes with what, as typed rows read from our own data files; each row says where from."""
+"""What goes with what, as typed rows read from our own data files; each row cites its source."""

@@ -19,7 +19,7 @@ class Architectures(Row):
     sm: tuple[int, ...]
 
     def lists(self, cc: Version) -> bool:
-        """Tell whether nvcc can be asked for code of a GPU's own."""
+        """Tell whether nvcc can be asked for a GPU's own machine code."""
         return number(cc) in self.sm
 
 
@@ -39,9 +39,9 @@ def architectures(cuda: Version) -> list[Architectures]:
 
 
 def given_up(cuda: Version, cc: Version) -> Architectures | None:
-    """Find the row by which all that `cuda` names has no code any more for so old a GPU.
+    """Find the row that says that no release `cuda` names has code for so old a GPU any more.
 
-    A release newer than the table serves no GPU that the newest in it has given up.
+    A release newer than the table is taken to serve no GPU that the newest in it has given up.
     """
     rows = architectures(cuda)
     if not rows:

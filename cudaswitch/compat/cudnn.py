@@ -10,7 +10,7 @@ from cudaswitch.versions import Version
 
 
 class Support(Row):
-    """A line of NVIDIA's support matrix; `complete` is False where it was read in part."""
+    """A line of NVIDIA's support matrix; `complete` is False if it was read only in part."""
 
     source: str
     confidence: str
@@ -31,11 +31,11 @@ def _table(major: int) -> tuple[Support, ...]:
 
 
 def unsupported_cuda(cudnn: Version, cuda: Version) -> Support | None:
-    """Find the row that leaves `cuda` out for this cuDNN release, if a complete one does."""
+    """Find the complete row that leaves `cuda` out for this cuDNN release, if there is one."""
     for row in _table(cudnn.major):
         if not cudnn.starts_with(row.cudnn) or not row.complete:
             continue
-        # From the first build for a whole major on, newer minors of it are served too.
+        # From CUDA 11 on, builds are for a whole major, so newer minors are served too.
         newest = max((entry for entry in row.cuda if entry.major == cuda.major), default=None)
         listed = any(cuda.starts_with(entry) for entry in row.cuda)
         newer = cuda.major >= 11 and newest is not None and cuda > newest
@@ -52,8 +52,8 @@ def newest_support(major: int) -> Support | None:
 def _lowest_capability(cudnn: Version) -> Support | None:
     """Find the row that bounds the GPUs of a cuDNN: its own, or the newest one before it.
 
-    Of a major alone it is the one that serves the oldest GPUs. Majors are not mixed: nothing is
-    concluded for 9.0 from 8.9.
+    For a bare major, it is the row that serves the oldest GPUs. Majors are not mixed: nothing
+    is concluded for 9.0 from 8.9.
     """
     rows = [row for row in _table(cudnn.major) if row.cc_min]
     if len(cudnn.parts) == 1:
@@ -64,7 +64,7 @@ def _lowest_capability(cudnn: Version) -> Support | None:
 
 
 def unsupported_gpus(cudnn: Version, gpus: Collection[Version]) -> Support | None:
-    """Find the row by which a cuDNN serves none of the GPUs any more; None where there are none."""
+    """Find the row that says a cuDNN serves none of the GPUs any more; None without GPUs."""
     row = _lowest_capability(cudnn)
     return row if row and row.cc_min and gpus and max(gpus) < row.cc_min else None
 
@@ -72,7 +72,8 @@ def unsupported_gpus(cudnn: Version, gpus: Collection[Version]) -> Support | Non
 def first_without(cudnn: Version, gpus: Collection[Version]) -> Version:
     """Return the release before which a cuDNN of that major serves one of the GPUs, if any does.
 
-    What lies between the newest that is known to and the next one in the table may not.
+    It comes right after the newest release known to serve one: later ones, even before the next
+    in the table, may not.
     """
     rows = [row for row in _table(cudnn.major) if row.cc_min]
     most = max(gpus, default=None)
@@ -84,7 +85,7 @@ def first_without(cudnn: Version, gpus: Collection[Version]) -> Version:
 
 
 def lists_all(cudnn: Version, gpus: Collection[Version]) -> bool:
-    """Tell whether a cuDNN lists each of the GPUs: it, or the newest before it that is known."""
+    """Tell whether a cuDNN, or the newest known one before it, lists each of the GPUs."""
     rows = [row for row in _table(cudnn.major) if row.cc_max and row.cudnn <= cudnn]
     high = max(rows, key=lambda row: row.cudnn, default=None)
     most = high.cc_max.major if high and high.cc_max else None
@@ -94,7 +95,7 @@ def lists_all(cudnn: Version, gpus: Collection[Version]) -> bool:
 def spelled_for(cudnn: Version, gpus: Collection[Version]) -> str:
     """Spell the request for a cuDNN that serves like this one and lists the GPUs.
 
-    Of a major alone the newest that still does, where newer ones do not.
+    For a bare major, it names the newest that still lists them, if newer ones do not.
     """
     if len(cudnn.parts) > 1:
         return cudnn.minor if lists_all(cudnn, gpus) else str(cudnn.major)

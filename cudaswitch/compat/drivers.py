@@ -10,7 +10,7 @@ from cudaswitch.versions import Version
 
 
 class Driver(Row):
-    """The driver that goes with a CUDA release or major, per system; None where none does."""
+    """The driver that goes with a CUDA release or major, per system; None if there is none."""
 
     source: str
     confidence: str
@@ -24,7 +24,7 @@ class Driver(Row):
 
 @lru_cache
 def _rows(key: str) -> tuple[dict[str, Any], ...]:
-    """Return a list as it stands in the file: typing all of it costs more than reading it."""
+    """Return a list's rows as they are in the file: typing all costs more than reading them."""
     return tuple(rows_of(read_table("drivers"), key))
 
 
@@ -37,7 +37,7 @@ def releases() -> list[Version]:
 def corresponding(cuda: Version, os: str) -> Driver | None:
     """Find the oldest driver that NVIDIA lists with a release that `cuda` names.
 
-    10.1 gives the driver of 10.1.105; 11.8.89, which no row spells, that of 11.8.
+    10.1 gives the driver of 10.1.105; 11.8.89, which has no row, that of 11.8.
     """
     start = f"{cuda.minor}."
     near = [row for row in _rows("corresponding") if f"{row['cuda']}.".startswith(start)]
@@ -51,7 +51,7 @@ def corresponding(cuda: Version, os: str) -> Driver | None:
 def required(cuda: Version, os: str) -> Driver | None:
     """Find the oldest driver that runs `cuda` at all, or None when no table says.
 
-    From 11 on any driver of the major's first generation does (minor version
+    From 11 on, that is any driver of the major's first generation (minor version
     compatibility); before, and for a release older than that rule, its own driver.
     """
     own = corresponding(cuda, os) if len(cuda.parts) > 1 or cuda.major < 11 else None

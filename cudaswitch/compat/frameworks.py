@@ -1,4 +1,4 @@
-"""Frameworks: how each is recognised in an environment, and for which CUDA it was built.
+"""Frameworks: how each is recognised in an environment, and which CUDA it was built for.
 
 One data file describes one framework; no code names any.
 """
@@ -65,8 +65,8 @@ class Build(Row):
     """A published build: framework `version` (prefix) for `cuda` and `cudnn`.
 
     `default` is what a plain install gives; others carry their `tag`. `cuda_min` is the
-    oldest toolkit that serves it, where that is not `cuda` itself. `before` is the first
-    release that is not built so any more, where rows apply onward.
+    oldest toolkit that serves it, if that is not `cuda` itself. `before` is the first
+    release that is no longer built this way, where rows apply onward.
     """
 
     source: str
@@ -81,14 +81,14 @@ class Build(Row):
     before: Version | None = None
 
     def holds(self, version: Version) -> bool:
-        """Tell whether the row speaks of a release that is not older than its own."""
+        """Tell whether the row, applied onward, holds for a release."""
         return self.version <= version and (self.before is None or version < self.before)
 
 
 class Code(Row):
     """The compute capabilities that releases from `since` on hold code for: `8.6`, `12.0+PTX`.
 
-    Of their builds for `cuda` only, where that is said. It is told of what the project
+    If `cuda` is given, only their builds for that do. The row is about builds that the project
     publishes itself; other people's builds choose their own.
     """
 
@@ -104,7 +104,7 @@ class Code(Row):
 class CpuBuild(Row):
     """Builds without CUDA: of a distribution (regular expression), system or version range.
 
-    `but` are releases in the range that have CUDA all the same. `firm` ones hold whatever the
+    `but` are releases in the range that have CUDA all the same. `firm` rows hold whatever the
     files in the package say. `hint` is what to do instead.
     """
 
@@ -120,14 +120,14 @@ class CpuBuild(Row):
 
 
 class OwnCuda(Row):
-    """Pip packages that bring their CUDA: `always`, or as `wheels` beside them, since when.
+    """Pip packages that, from a release on, bring their CUDA: `always`, or as separate `wheels`.
 
     `never` is a regular expression over versions that do not: builds from source, for example,
-    of which the table of published builds says nothing either. The wheels are seen by the
-    component `shown_by`; without them the major of `toolkit_by` is that of the toolkit it takes.
-    `loaded_by` are the calls that load the wheels where the framework does not look for them, and
-    `beside` the framework whose calls these are, without which nothing does. Releases that fail to
-    look for the wheels are `mended` by another.
+    about which the table of published builds says nothing either. The component `shown_by` shows
+    that the wheels are there; without them, the major of the component `toolkit_by` is that of the
+    toolkit it takes. `loaded_by` are the calls that load the wheels if the framework does not look
+    for them, and `beside` is the framework whose calls these are, without which nothing loads them.
+    Releases that fail to look for the wheels are `mended` by another release.
     """
 
     source: str
@@ -144,9 +144,9 @@ class OwnCuda(Row):
 
 
 class PrefixByPath(Row):
-    """Pip packages, since when, that find the CUDA of a conda prefix by LD_LIBRARY_PATH alone.
+    """Pip packages that, from a release on, find a conda prefix's CUDA only by LD_LIBRARY_PATH.
 
-    Their libraries have a RUNPATH, and with one the RPATH of conda's Python counts for nothing.
+    Their libraries have a RUNPATH, which makes the loader ignore the RPATH of conda's Python.
     """
 
     source: str
@@ -156,7 +156,7 @@ class PrefixByPath(Row):
 
 
 class Takes(Row):
-    """The toolkits that serve a framework which is built for none: from `oldest` to `newest`."""
+    """The toolkits, `oldest` to `newest`, that serve a framework built for none in particular."""
 
     source: str
     confidence: str
@@ -171,7 +171,7 @@ class Takes(Row):
 
 
 class Links(Row):
-    """The libraries, of those whose SONAME changes within a CUDA major, that builds load by it."""
+    """Of the libraries whose SONAME changes within a CUDA major, those that builds load by it."""
 
     source: str
     confidence: str
@@ -181,9 +181,9 @@ class Links(Row):
 class Opens(Row):
     """The libraries that builds from `since` on take from a toolkit, by their names without `lib`.
 
-    `nvvm` is libNVVM, which has a folder of its own there. From `extra_since` on, if that is said,
-    the `extra` of the distribution brings all of them as wheels, and those that are not among the
-    wheels of an environment are looked for below CUDA_HOME.
+    `nvvm` is libNVVM, which has a folder of its own there. From `extra_since` on, if given, the
+    distribution's `extra` brings all of them as wheels, and those that are not among the wheels of
+    an environment are looked for below CUDA_HOME.
     """
 
     source: str
@@ -197,9 +197,9 @@ class Opens(Row):
 class Loading(Row):
     """How a framework loads its libraries; paths are below site-packages.
 
-    `folders` hold its libraries, `first` are those that it loads before all others. Where a
-    library named `when` is among what these need, `by_path` is the source file whose pairs of
-    folder and pattern, ("nvjitlink", "libnvJitLink.so.*[0-9]"), it then loads by path.
+    `folders` hold its libraries, `first` are those that it loads before all others. If these need a
+    library named `when`, it then loads libraries by path: those that the source file `by_path`
+    names in pairs of folder and pattern, such as ("nvjitlink", "libnvJitLink.so.*[0-9]").
     """
 
     source: str
@@ -210,7 +210,7 @@ class Loading(Row):
 
 
 def within(release: Version | None, since: Version | None, before: Version | None) -> bool:
-    """Tell whether a release is in a range; None, not known, is taken for one that is newer."""
+    """Tell whether a release is in a range; None, an unknown one, is taken to be the newest."""
     if release is None:
         return before is None
     return (since is None or release >= since) and (before is None or release < before)
@@ -222,11 +222,11 @@ class Framework:
     `dists` are regular expressions over normalised distribution names, the most telling
     first. `rows_apply`: a row holds for its `minor` series, or `onward` until the next row.
     `follows` names the framework whose CUDA it uses, or `environment` for the CUDA that
-    the environment brings; None when it is built for a CUDA of its own. From `by_major` on a
-    build for another release of the same major serves what it follows. With `one_only` its
-    distributions write the same files, so that one of them is all that can be installed. One that
-    is `extended` has extensions that nvcc builds, and holds its release against the framework's own
-    CUDA: torch.utils.cpp_extension refuses another major, and warns of another minor.
+    the environment brings; None when it is built for a CUDA of its own. From `by_major` on, a
+    build for another CUDA release of the same major works with what it follows. With `one_only`,
+    its distributions write the same files, so that only one of them can be installed. If it is
+    `extended`, it has extensions built with nvcc, whose release it compares with its own CUDA:
+    torch.utils.cpp_extension refuses another major, and warns of another minor.
     """
 
     def __init__(self, data: dict[str, Any]) -> None:
@@ -244,7 +244,7 @@ class Framework:
         self._data = data
 
     def rank(self, dist: str) -> int | None:
-        """Tell how telling a distribution's name is, 0 the most; None if it is another's."""
+        """Tell how telling a distribution's name is, 0 being the most; None if not its own."""
         for rank, pattern in enumerate(self.dists):
             start = literal_start(pattern)
             if dist.startswith(start) and (dist == pattern or re.fullmatch(pattern, dist)):
@@ -267,11 +267,11 @@ class Framework:
     def code_of(self, version: Version, cuda: Version, platform: str) -> Code | None:
         """Find what the published build of a release for `cuda` holds code for.
 
-        The rows are of builds for x86-64: those for others are made for other GPUs.
+        The rows are about builds for x86-64: those for other machines are made for other GPUs.
         """
         os, _, machine = platform.partition("-")
         for row in self._code if machine == "64" else ():
-            # The text is compared first here, too; a row for 12.1 is not one for 12.10.
+            # Compare the text first, as in `_rows`; a row for 12.1 is not one for 12.10.
             if f"{cuda}.".startswith(f"{row['cuda']}." if "cuda" in row else ""):
                 code = Code.typed(row)
                 if code.os in (None, os) and code.since <= version < code.before:
@@ -280,7 +280,7 @@ class Framework:
 
     @property
     def knows_code(self) -> bool:
-        """Tell whether it is known of some releases at all what they hold code for."""
+        """Tell whether it is known for any release what it holds code for."""
         return bool(self._code)
 
     @cached_property
@@ -288,7 +288,7 @@ class Framework:
         return tuple(rows_of(self._data, "code"))
 
     def own_cuda_of(self, release: Version | None) -> OwnCuda | None:
-        """Find the rule by which a release brings its CUDA, None where it brings none."""
+        """Find the rule by which a release brings its CUDA, None if it brings none."""
         rules = (it for it in self._own_cuda if within(release, it.since, it.before))
         return next(rules, None)
 
@@ -326,7 +326,7 @@ class Framework:
         return self._only("loading", Loading)
 
     def _only(self, key: str, kind: type[_Kind]) -> _Kind | None:
-        """Return the row that stands under a key alone, None where there is none."""
+        """Return the only row under a key, None if there is none."""
         row = self._data.get(key)
         return kind.typed(row | {"source": self._data["sources"][row["source"]]}) if row else None
 
@@ -379,7 +379,7 @@ def frameworks() -> dict[str, Framework]:
 
 
 def framework_called(text: str) -> Framework | None:
-    """Return the framework of that name here, or whose title or package it is, in either case."""
+    """Return the framework with that name, title or package name, in any letter case."""
     low = text.lower().replace("_", "-")
     for one in frameworks().values():
         if low in (one.name, one.title.lower(), *one.conda) or one.rank(low) is not None:

@@ -1,4 +1,4 @@
-"""Which releases NVIDIA's redist index has, for where it cannot be asked."""
+"""Which releases NVIDIA's redist index has, for when it cannot be asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NVIDIA's runfiles: where each release lies, and its hash. No server lists them."""
+"""NVIDIA's runfiles: where each release is, and its hash. No server lists them."""
 
 from __future__ import annotations
 

@@ -21,13 +21,13 @@ def _table() -> dict[tuple[str, str], list[Version]]:
 def releases_with(library: str, number: str) -> list[Version]:
     """List the CUDA releases, or whole majors, whose lib`library`.so.`number` has that SONAME.
 
-    Where no row says, the number is CUDA's: libcublas.so.12 and libcublas.so.9.0.
+    If no row says, the number is CUDA's: libcublas.so.12 and libcublas.so.9.0.
     """
     return _table().get((library, number)) or [Version(number)]
 
 
 def soname(library: str, cuda: Version) -> str | None:
-    """Name a library as a CUDA release has it; None where a bare major leaves that open."""
+    """Return a library's SONAME in a CUDA release; None if a bare major leaves that open."""
     numbers = {
         number
         for (name, number), releases in _table().items()
@@ -43,7 +43,7 @@ def soname(library: str, cuda: Version) -> str | None:
 def differing(libraries: tuple[str, ...], one: Version, other: Version) -> str | None:
     """Name the first library of release `one` that `other` has under another SONAME.
 
-    The runtime comes first: where its name is the same, most of the others are.
+    The runtime comes first: if its name is the same, so are most of the others.
     """
     for library in ("cudart", *libraries):
         mine, theirs = soname(library, one), soname(library, other)

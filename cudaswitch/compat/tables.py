@@ -35,9 +35,9 @@ def cite(fact: Fact) -> str:
 
 
 class Row:
-    """A typed row: what its class annotates, by name; what has a value there may be left out.
+    """A typed row, with what its class annotates; what has a default there may be left out.
 
-    Not a NamedTuple or dataclass, whose classes take longer to make than a table to read.
+    Not a NamedTuple or dataclass: making such a class takes longer than reading a table.
     """
 
     def __init__(self, **fields: Any) -> None:
@@ -51,7 +51,7 @@ class Row:
 
     @classmethod
     def typed(cls: type[_Row], row: dict[str, Any]) -> _Row:
-        """Make one of what stands in a file: versions as texts, and lists."""
+        """Make a row from one of a data file, which has versions as texts, and lists."""
         known = cls.__annotations__
         return cls(**{key: _AS.get(known.get(key), _same)(row[key]) for key in row})
 
@@ -73,15 +73,15 @@ def rows_of(table: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
 def literal_start(pattern: str) -> str:
     """Return the plain text that a regular expression over names starts with.
 
-    Names are held against it first: compiling a pattern costs more than reading a file. A
-    schema test sees to it that no quantifier touches it.
+    Names are compared with it first: compiling a pattern costs more than reading a file. A
+    schema test makes sure that no quantifier applies to it.
     """
     end = next((at for at, char in enumerate(pattern) if not (char.isalnum() or char == "-")), None)
     return pattern[:end]
 
 
 def version_or_none(text: str | None) -> Version | None:
-    """Read a version in a table, where it has one. Raises what Version raises."""
+    """Read a version from a table, if it has one. Raises what Version raises."""
     return None if text is None else Version(text)
 
 
@@ -96,4 +96,4 @@ _AS: dict[str | None, Callable[[Any], Any]] = {
     "tuple[int, ...]": tuple,
     "tuple[str, ...]": tuple,
 }
-"""What makes a value out of what a file has for it, by the annotation as it is written."""
+"""Annotation, as it is written → what makes such a value out of a file's."""

@@ -23,7 +23,7 @@ from cudaswitch.shells.spelling import setting_here
 from cudaswitch.versions import Version
 
 _NUMBERED_AS_CUDA = ("cuda", "cublas", "nvvm", "compiler", "bindings", "nvrtc", "nvJitLink")
-"""What wheels bring whose version begins with that of the CUDA that they are of."""
+"""Components whose wheels have versions that begin with the number of their CUDA."""
 
 
 def facts_of(
@@ -37,8 +37,8 @@ def facts_of(
     """Look at an environment (conda prefix or virtualenv) and at this machine.
 
     `driver`, `cc`, `gcc` and `platform` stand in for what would be probed; with the
-    platform of another machine nothing of this one is probed. Raises
-    EnvironmentNotFoundError when `prefix` is no folder, RequestError for overrides that
+    platform of another machine, nothing of this one is probed. Raises
+    EnvironmentNotFoundError when `prefix` is not a folder, RequestError for overrides that
     cannot be read.
     """
     if platform is not None and platform not in PLATFORMS:
@@ -137,8 +137,8 @@ def _environment(prefix: Path, platform: str | None) -> Facts:
 class _LibraryPath:
     """What activation, or this shell, puts into LD_LIBRARY_PATH.
 
-    By conda's own variables of an environment, or a script of activate.d as TensorFlow's guide
-    had people write it.
+    Activation does that by variables that conda keeps for the environment, or by a script in
+    activate.d such as TensorFlow's guide told people to write.
     """
 
     def __init__(self, prefix: Path, reading: Reading) -> None:
@@ -152,7 +152,7 @@ class _LibraryPath:
         self._scripts = [reading.text(folder / name) or "" for name in names]
 
     def leads(self, folder: str, module: str | None = None) -> bool:
-        """Tell whether a folder is in it: by its name, or below where `module` says that it is."""
+        """Tell whether a folder is in it, by its name or as `lib` of where Python has `module`."""
         return folder in self._entries or any(
             self._written(text, folder, module) for text in self._scripts
         )
@@ -165,13 +165,13 @@ class _LibraryPath:
             # CUDNN_PATH=$(dirname $(python -c "import nvidia.cudnn;print(nvidia.cudnn.__file__)"))
             asked = re.findall(rf"\b(\w+)=\$\(.{{0,99}}?\b{re.escape(module)}\b", text)
             ways += [rf"\$(?:{name}|\{{{name}\}})/lib" for name in asked[:9]]
-        # A line may hold the name as often as it likes, and a script as many names.
+        # Bounded: a line may repeat the variable, and a script the names, any number of times.
         line = rf"\bLD_LIBRARY_PATH=.{{0,999}}?(?:{'|'.join(ways)})/?(?![\w/])"
         return re.search(line, text) is not None
 
 
 def _platform(prefix: Path, found: list[Layer], placed: list[Place], reading: Reading) -> str:
-    """Tell what an environment is for: by Windows' layout, or by its conda records."""
+    """Tell which platform an environment is for: by Windows' layout, or by its conda records."""
     here = current_platform()
     windows = any(site.path.parent.name == "Lib" for layer in found for site in layer.sites)
     if windows or os.path.exists(prefix / "python.exe"):
@@ -232,11 +232,11 @@ def _carried_records(
 
 
 def _compiler(prefix: Path, carried: list[Carried]) -> OwnNvcc | None:
-    """Find the nvcc that a package has put into a conda prefix, or a wheel beside its libraries."""
+    """Find the nvcc that a package put into a conda prefix, or a wheel next to its libraries."""
     for part in carried:
         if part.component != "compiler" or part.cuda is None:
             continue
-        # What stands below the prefix is named so; a base's is named whole.
+        # `source` is relative to the prefix, or an absolute path for a record of the base.
         record, cuda = prefix / part.source, Version(part.cuda)
         by_conda = part.kind == "conda"
         home = record.parent.parent if by_conda else record.parent / "nvidia" / f"cu{cuda.major}"

@@ -1,4 +1,4 @@
-"""Find the frameworks of an environment and collect what its files claim of each."""
+"""Find the frameworks of an environment and collect what its files claim about each."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Place(NamedTuple):
 def places(found: list[Layer], reading: Reading) -> Iterator[Place]:
     """Match everything installed against the frameworks that are known.
 
-    A framework in a virtualenv hides the one in the base whose packages it sees too.
+    A framework in a virtualenv hides the same one in the base whose packages it sees as well.
     """
     for framework in frameworks().values():
         for layer in found:
@@ -83,10 +83,10 @@ def _same_release(
     if dist is None or not records:
         return records
     version, local, _ = dist.version.partition("+")
-    # Old packages of conda name pip as their installer, too, but have no local version.
+    # Old conda packages also name pip as their installer, but have no local version.
     if local and (reading.text(dist.record / "INSTALLER") or "conda").strip() != "conda":
         return ()
-    # conda-forge's PyTorch has the number of its build behind the release: 2.0.0.post200.
+    # conda-forge's PyTorch has its build number after the release: 2.0.0.post200.
     named = ((it.version, f"{it.version}.post{it.build.rpartition('_')[2]}") for it in records)
     return records if any(version in names for names in named) else ()
 
@@ -124,14 +124,14 @@ def _quarrel(framework: Framework, best: Dist, other: Dist, *, equal: bool) -> s
 def inspect(
     place: Place, reading: Reading, os: str, carried: list[Carried]
 ) -> FoundFramework | None:
-    """Collect the claims on a framework; None when a bare folder turns out to hold nothing."""
+    """Collect the claims about a framework; None when a bare folder turns out to hold nothing."""
     claims: list[Claim] = []
     for reader in place.framework.readers:
         claims += _claims(reader, list(_observe(reader, place, reading, os)))
     if not (claims or place.dist or place.records):
         return None
     if place.records and any(claim.gives in ("gpu", "cuda") for claim in claims):
-        # conda's solver has put the CUDA that it was built for into the same prefix.
+        # conda's solver has put the CUDA that the framework was built for into the same prefix.
         claims += [
             Claim("cudnn" if it.component == "cudnn" else "cuda", release.text, it.source)
             for it in carried
@@ -150,7 +150,7 @@ def inspect(
 
 
 def _version(place: Place, claims: list[Claim], reading: Reading) -> str:
-    """Tell the release: as recorded, unless the package's own file is of another one."""
+    """Return the release: as recorded, unless the package's own file states another."""
     own = next((claim for claim in claims if claim.gives == "version"), None)
     recorded = release_of(place.version)
     if own is None or (recorded and recorded == release_of(own.value)):
@@ -221,7 +221,7 @@ def _depends(record: PrefixRecord, reading: Reading) -> Iterator[tuple[str, str,
 
 
 def _claims(reader: Reader, seen: list[tuple[str, Any, str]]) -> Iterator[Claim]:
-    """Hold what a reader saw against its fields; the fields' order is the order of trust."""
+    """Match what a reader saw against its fields; the fields' order is the order of trust."""
     bounds = reader.read in ("requires", "conda-depends")
     for rule in reader.fields:
         for key, value, source in seen:
@@ -235,7 +235,7 @@ def _claims(reader: Reader, seen: list[tuple[str, Any, str]]) -> Iterator[Claim]
 
 
 def _claim(rule: Field, value: Any) -> str | None:
-    """Turn a value that a file holds into what it claims, or None when it is nothing of use."""
+    """Turn a value from a file into what it claims; None if it is of no use."""
     if rule.gives == "archs":
         return _archs(value)
     if rule.value is None and isinstance(value, bool) and rule.gives == "gpu":
@@ -249,7 +249,7 @@ def _claim(rule: Field, value: Any) -> str | None:
 
 
 def _matched(rule: Field, value: Any) -> str | None:
-    """Take the part of a text that the rule asks for; what it says itself where it does."""
+    """Return the part of a text that the rule asks for, or the value that the rule itself gives."""
     if not isinstance(value, str):
         return None
     match = re.search(rule.match, value) if rule.match else None
@@ -261,7 +261,7 @@ def _matched(rule: Field, value: Any) -> str | None:
 
 
 def _spelled(text: str, form: str) -> str | None:
-    """Write a version as CUDA's maker does: 124 and 92 as digits are 12.4 and 9.2."""
+    """Write a version as NVIDIA does: 124 and 92 as digits are 12.4 and 9.2."""
     if form == "version":
         match = re.match(_NUMBER, text.strip())
         return match[0] if match else None

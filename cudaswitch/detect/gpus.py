@@ -1,4 +1,4 @@
-"""Ask the GPUs for their compute capability: NVML where its library is, else nvidia-smi."""
+"""Ask the GPUs for their compute capability: by NVML if its library is there, else nvidia-smi."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cudaswitch.versions import Version
 DRIVER = r"(?a:\b(\d{3}\.\d{1,4}(?:\.\d{1,4})?)\b)"
 
 _SECONDS = 5.0
-"""That the driver may take to answer; a broken one can hang."""
+"""Time that the driver may take to answer; a broken one can hang."""
 _CC = r"(?a:\d{1,2}\.\d)"
 _SMI = ("usr/bin/nvidia-smi", "usr/lib/wsl/lib/nvidia-smi", "opt/bin/nvidia-smi")
 _MODULES = ("sys/module/nvidia", "proc/driver/nvidia", "usr/lib/wsl/lib")
@@ -30,7 +30,7 @@ class Gpus(NamedTuple):
 
 
 def gpus(avoid: Path | None, root: Path = Path("/")) -> Gpus | None:
-    """Ask the driver for its version and its GPUs; None where no GPU answers.
+    """Ask the driver for its version and its GPUs; None if no GPU answers.
 
     Nothing inside `avoid`, the environment, is started.
     """
@@ -48,10 +48,10 @@ def by_nvml() -> Gpus | None:
         nvml = import_module("pynvml")
     except ImportError:
         return None
-    import threading  # noqa: PLC0415  # only where NVML is
+    import threading  # noqa: PLC0415  # only with NVML
 
     answers: list[Gpus] = []
-    # A thread that hangs in the driver cannot be ended; a daemon does not keep the process.
+    # A thread that hangs in the driver cannot be ended; a daemon does not keep the process alive.
     thread = threading.Thread(target=_ask, args=(nvml, answers), daemon=True)
     thread.start()
     thread.join(_SECONDS)
@@ -69,7 +69,7 @@ def _ask(nvml: Any, answers: list[Gpus]) -> None:
         nvml.nvmlShutdown()
     except (nvml.NVMLError, OSError):
         return
-    # Releases before 11.5 of the library give bytes, whose spelling holds the number too.
+    # Releases of the library before 11.5 return bytes; their repr has the number in it as well.
     match = re.search(DRIVER, str(driver))
     cc = tuple(sorted({f"{major}.{minor}" for major, minor in pairs}, key=Version, reverse=True))
     if match:
@@ -91,7 +91,7 @@ def find_smi(avoid: Path | None, root: Path) -> Path | None:
 def nvidia_smi(tool: Path | None) -> tuple[str | None, tuple[str, ...]]:
     """Ask nvidia-smi for the driver and the compute capabilities, newest GPU first.
 
-    Older ones do not know `compute_cap` and then tell the driver only.
+    Older versions do not know `compute_cap`, and then tell only the driver.
     """
     if tool is None:
         return None, ()

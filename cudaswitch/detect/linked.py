@@ -1,4 +1,4 @@
-"""Packages whose files lie outside site-packages: editable installs, `develop`, eggs."""
+"""Packages whose files are outside site-packages: editable installs, `develop`, eggs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _SCHEME = "file://"
 
 
 def files_of(dist: Dist, reading: Reading) -> Path:
-    """Tell the folder that a distribution's packages are imported from.
+    """Return the folder that a distribution's packages are imported from.
 
-    Its site-packages, but for one that was installed with `pip install -e` (PEP 610).
+    That is its site-packages, unless it was installed with `pip install -e` (PEP 610).
     """
     if not dist.folder.endswith(".dist-info"):
         return dist.site

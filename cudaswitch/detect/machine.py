@@ -36,7 +36,7 @@ def probe(
 ) -> Machine:
     """Look at this machine. Nothing inside `avoid`, the environment, is ever started.
 
-    Without `driver` and `cc` these are not looked for: a person has named others.
+    Without `driver` or `cc`, these are not looked for: the user has named others.
     """
     version, source = kernel_driver(root) if driver else (None, "")
     # Asking the GPUs takes longest by far, and they know the driver too.
@@ -55,9 +55,9 @@ def probe(
 
 
 def asked_driver(driver: str | None) -> tuple[str | None, str]:
-    """Read the driver that a person or CUDASWITCH_DRIVER names instead of the machine's.
+    """Read the driver that an option or CUDASWITCH_DRIVER names instead of the machine's.
 
-    Raises RequestError when it is no driver version.
+    Raises RequestError when it is not a driver version.
     """
     text, source = driver, "--driver"
     if text is None:
@@ -68,7 +68,7 @@ def asked_driver(driver: str | None) -> tuple[str | None, str]:
         version = Version(text.strip())
     except RequestError:
         version = None
-    # The drivers of every CUDA that is known here have three digits; 12.4 is a CUDA release.
+    # The driver of every CUDA known here has a major of three digits; 12.4 is a CUDA release.
     if version is None or version.major < _LEAST_DRIVER:
         raise RequestError(
             f"`{text}` is not a driver version (asked for by {source})",
@@ -78,7 +78,7 @@ def asked_driver(driver: str | None) -> tuple[str | None, str]:
 
 
 def kernel_driver(root: Path = Path("/")) -> tuple[str | None, str]:
-    """Read the version of the loaded NVIDIA kernel module, and from where."""
+    """Return the version of the loaded NVIDIA kernel module, and the file that states it."""
     for name in ("sys/module/nvidia/version", "proc/driver/nvidia/version"):
         try:
             text = read_regular(root / name, 4096, head=True).decode("ascii", errors="replace")
@@ -99,7 +99,7 @@ def host_gccs(root: Path) -> tuple[int, ...]:
     matches = (re.fullmatch(r"(?a:(\d{1,3})[\d.]*)", folder.name) for folder in folders)
     installed = sorted({int(match[1]) for match in matches if match})
     if default and os.path.exists(default):
-        # Debian's gcc is a link to gcc-12; where it is a file of its own there is one only.
+        # Debian's gcc is a link to gcc-12; where it is a file of its own, there is only one gcc.
         match = re.search(_GCC, os.path.realpath(default))
         majors += [int(match[1])] if match else installed[-1:]
     for major in reversed(installed):
@@ -109,7 +109,7 @@ def host_gccs(root: Path) -> tuple[int, ...]:
 
 
 def glibc() -> str | None:
-    """Tell the version of this machine's glibc; None where it has another C library."""
+    """Tell the version of this machine's glibc; None if it has another C library."""
     try:
         name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
     except (AttributeError, OSError, ValueError):

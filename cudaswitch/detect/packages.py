@@ -19,8 +19,8 @@ _RECORDS = ("-info", ".egg-link", ".egg")
 class Dist(NamedTuple):
     """A Python distribution; `folder` is its dist-info or egg-info in the site-packages `site`.
 
-    An egg is a `site` of its own; of `setup.py develop` the folder is the `.egg-link` file.
-    A tuple, as there can be thousands and only a few are looked at.
+    An egg is a `site` of its own; after `setup.py develop`, the folder is the `.egg-link` file.
+    A tuple, as there can be thousands, and only a few are looked at.
     """
 
     name: str
@@ -68,13 +68,13 @@ class Layer(NamedTuple):
 def layers(prefix: Path, reading: Reading, starts: tuple[str, ...]) -> list[Layer]:
     """List what an environment's Python can import, the layer that wins first.
 
-    Of the distributions those are listed whose normalised names begin with one of `starts`.
+    Only distributions whose normalised names begin with one of `starts` are listed.
     """
     config, records = reading.text(prefix / "pyvenv.cfg") or "", conda_records(prefix, reading)
     own, base = _read_there(prefix, config, records), base_in(config)
     user = [Path(site) for site in user_sites(own, os.environ)]
-    # Python puts the user's site-packages before those of its own prefix, but behind a
-    # virtualenv's; a virtualenv that does not see its base sees none of the user either.
+    # Python puts the user's site-packages before those of its own prefix, but after a
+    # virtualenv's; a virtualenv that does not see its base does not see the user's either.
     places: list[tuple[list[PrefixRecord], list[Path]]] = [(records, own)]
     if base:
         below = [Path(site) for site in base.sites()]
@@ -88,9 +88,9 @@ def layers(prefix: Path, reading: Reading, starts: tuple[str, ...]) -> list[Laye
 
 
 def _read_there(prefix: Path, config: str, records: list[PrefixRecord]) -> list[Path]:
-    """List the site-packages that the Python of a prefix reads, all where it is not known.
+    """List the site-packages that the Python of a prefix reads; all, if its version is not known.
 
-    An upgrade of Python leaves those of the one before behind.
+    An upgrade of Python leaves those of the old version behind.
     """
     named = [python_in(config), *(minor_of(it.version) for it in records if it.name == "python")]
     sites, pythons = [Path(site) for site in sites_of(prefix)], list(filter(None, named))
@@ -103,7 +103,7 @@ def _contents(site: Path, reading: Reading, starts: tuple[str, ...]) -> Site:
     for entry in names:
         if not entry.endswith(_RECORDS):
             continue
-        # Of a thousand distributions a handful matters: the others are told by this alone.
+        # Only a handful of a thousand distributions matter: this alone rules out the others.
         if not entry.lower().replace("_", "-").replace(".", "-").startswith(starts):
             continue
         stem, dot, kind = entry.rpartition(".")
@@ -131,7 +131,7 @@ def conda_records(prefix: Path, reading: Reading) -> list[PrefixRecord]:
 
 
 def newest_of(records: list[PrefixRecord], reading: Reading) -> list[PrefixRecord]:
-    """Leave one record of each package, the newest, and note the others.
+    """Return one record of each package, the newest, and note the others.
 
     Installers that were interrupted leave records of a release that is no longer there.
     """

@@ -1,4 +1,4 @@
-"""Read foreign files with bounds: regular files only, so much and no more, never executed."""
+"""Read foreign files within bounds: only regular files, up to a limit, never executed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from cudaswitch.regular import read_regular
 from cudaswitch.resolver import Reason
 
 PYTHON_LIMIT = 64 << 10
-"""Bytes of a Python file that are read; parsing a longer one takes seconds, so it is not read."""
+"""Most bytes of a Python file that is read; parsing a longer one takes seconds."""
 JSON_LIMIT = 1 << 20
-"""The same of a JSON file."""
+"""The same for a JSON file."""
 RECORD_LIMIT = 64 << 20
-"""The same of a conda record, which lists every file of its package: PyTorch's has megabytes."""
+"""The same for a conda record, which lists every file of its package: PyTorch's has megabytes."""
 METADATA_LIMIT = 256 << 10
-"""Bytes of a METADATA file whose head is read; what lies behind is ignored."""
+"""Bytes of a METADATA file that are read, from its start; what comes after is ignored."""
 
 
 class Reading:
@@ -33,14 +33,14 @@ class Reading:
         self._json: dict[Path, dict[str, Any]] = {}
 
     def name(self, path: Path) -> str:
-        """Name a file as answers do: below the prefix, which itself is named whole."""
+        """Name a file as answers do: relative to the prefix, which itself is named whole."""
         inside = path != self.prefix and path.is_relative_to(self.prefix)
         name = path.relative_to(self.prefix).as_posix() if inside else str(path)
-        # Bytes that are no UTF-8 come as surrogates, which no output stream takes.
+        # Bytes that are not UTF-8 appear as surrogates, which no output stream accepts.
         return printable(name.encode("utf-8", errors="backslashreplace").decode("utf-8"))
 
     def note(self, text: str, path: Path) -> None:
-        """Keep a finding; `text` goes on where the name of the file or folder ends."""
+        """Keep a finding; `text` follows the name of the file or folder."""
         name = self.name(path)
         self.notes.append(Reason(f"`{name}` {text}", name))
 
@@ -68,9 +68,9 @@ class Reading:
         return raw.decode("utf-8", errors="replace")
 
     def names(self, folder: Path) -> list[str]:
-        """List the names in a folder, in no order; a missing one is empty.
+        """List the names in a folder, in no particular order; a missing folder has none.
 
-        Names that no installer writes, with control characters or bytes that are no text, are
+        Names that no installer writes, with control characters or bytes that are not text, are
         left out with a note.
         """
         try:

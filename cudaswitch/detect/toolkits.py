@@ -1,4 +1,4 @@
-"""What an installed toolkit is without. Its files are looked for, none is opened."""
+"""What an installed toolkit lacks. Its files are looked for, but none is opened."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _OF_ITS_OWN = {
     "nvvm": ("nvvm/lib64/libnvvm.so", "nvvm/lib64/libnvvm.so.4"),
     "nvcc": ("bin/nvcc", "bin/nvcc.exe", "Library/bin/nvcc.exe"),
 }
-"""Parts that lie in a folder of their own, and the names by which one is opened there."""
+"""Part that has a folder of its own → the files there, by any of which it is opened."""
 
 
 def absent(kit: Toolkit, parts: Sequence[str]) -> tuple[str, ...]:
-    """List by their file names which of these parts a toolkit is without.
+    """List, by their file names, which of these parts a toolkit lacks.
 
-    `parts` are `nvcc`, or the names of libraries without `lib`. No library is told of a toolkit
-    whose runtime is not in the folder that goes into LD_LIBRARY_PATH either, as Debian's: it has
-    them elsewhere.
+    `parts` are `nvcc`, or the names of libraries without `lib`. No library is listed if the
+    runtime is not in the folder that goes into LD_LIBRARY_PATH either: such a toolkit, as Debian's,
+    has its libraries elsewhere.
     """
     folders = (f"{kit.path}/{name}" for name in LIBRARY_FOLDERS)
     folder = next(filter(os.path.isdir, folders), None)
