@@ -1,8 +1,8 @@
 """glibc's dynamic loader, worked out from files: which file a name stands for, and why.
 
 The order is that of elf/dl-load.c, `_dl_map_object`: what is loaded already; DT_RPATH of the
-one that asks, of those that brought it in, and of the program, unless the one that asks has
-DT_RUNPATH; LD_LIBRARY_PATH; DT_RUNPATH of the one that asks; the cache; the default folders.
+file that asks, of those that brought it in, and of the program, unless the file that asks has
+DT_RUNPATH; LD_LIBRARY_PATH; DT_RUNPATH of the file that asks; the cache; the default folders.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Files(Protocol):
     """The files of a machine; paths may be relative to the working directory."""
 
     def elf(self, path: str) -> Elf | None:
-        """Read a file; None where none can be opened.
+        """Read a file; None if none can be opened.
 
-        Raises ElfError, and OSError where the loader gives up the list of folders: for what
-        is in a folder, may be read and still cannot be opened, such as a link to itself.
+        Raises ElfError, and OSError where the loader gives up the list of folders: for a file
+        that exists and may be read, but cannot be opened, such as a link to itself.
         """
 
     def identity(self, path: str) -> Hashable:
@@ -35,9 +35,9 @@ class Files(Protocol):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A file that a name may stand for, and why; `fault` is set where it cannot be loaded.
+    """A file that a name may stand for, and why; `fault` is set if it cannot be loaded.
 
-    The loader looks no further than a damaged file: it fails.
+    At a damaged file the loader fails; it does not look further.
     """
 
     path: str
@@ -50,7 +50,7 @@ class Candidate:
 class Loaded:
     """A file in a process: `asked` is the one that brought it in.
 
-    `names` are those that it has been asked for by, the first that for which it was loaded.
+    `names` are those by which it has been asked for, the first being the one it was loaded for.
     """
 
     path: str
@@ -88,7 +88,7 @@ class Process:
         self.faults: list[Candidate] = []
 
     def start(self, path: str, elf: Elf) -> Loaded:
-        """Load a program; `path` must be absolute and without links, as $ORIGIN counts there."""
+        """Load a program; `path` must be absolute and without links, as $ORIGIN depends on it."""
         main = Loaded(path, elf, "it is the program", self._files.identity(path), main=True)
         self._main = main
         self.loaded.append(main)
@@ -105,7 +105,7 @@ class Process:
                 found = self._map(name, main, why)
                 if found and found not in first:
                     first.append(found)
-        # What cannot be preloaded is left out with a warning.
+        # The loader leaves out what cannot be preloaded, with a warning.
         self.missing, self.faults = [], []
         self._bring_in(first)
         return main
@@ -113,7 +113,7 @@ class Process:
     def dlopen(self, name: str, caller: Loaded | None, why: str = "") -> Loaded | None:
         """Load a file by name, or by a path, as code in `caller` would; None if not found.
 
-        `why` is said of it where the caller knows better than the loader.
+        `why` replaces the loader's own reason.
         """
         known = set(map(id, self.loaded))
         found = self._map(name, caller, why)
@@ -122,9 +122,9 @@ class Process:
         return found
 
     def candidates(self, name: str, caller: Loaded | None) -> Iterator[Candidate]:
-        """Yield every file that a name could stand for, what is loaded left aside.
+        """Yield every file that a name could stand for, without regard to what is loaded.
 
-        The loader takes the first. The others are what it shadows.
+        The loader takes the first, which shadows the others.
         """
         asker = caller or self._main
         if "/" in name:
@@ -163,7 +163,7 @@ class Process:
             yield self._folders(caller.elf.runpath, "RUNPATH", caller)
 
     def _rpath_owners(self, caller: Loaded | None) -> Iterator[Loaded]:
-        """Yield the one that asks, who brought that in, and so on; the program in any case."""
+        """Yield the file that asks, the one that brought it in, and so on; always the program."""
         owner = caller
         while owner and not owner.main:
             yield owner
@@ -198,7 +198,7 @@ class Process:
             yield Candidate(path, why, elf)
 
     def _fits(self, kind: tuple[int, bool, int] | None) -> bool:
-        """Tell whether the loader takes notice of a file, and does not pass it over."""
+        """Tell whether the loader considers a file, rather than pass over it."""
         return kind is None or kind == self._kind
 
     def _elf_of(self, path: str) -> Elf | None:
@@ -230,7 +230,7 @@ class Process:
         return new
 
     def _bring_in(self, first: list[Loaded]) -> None:
-        """Load what some files need, and what that needs: all of one file before the next."""
+        """Load what some files need, and what those need in turn: all for one before the next."""
         seen = set(map(id, first))
         queue = list(first)
         for owner in queue:

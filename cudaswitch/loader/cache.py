@@ -15,7 +15,7 @@ _EXTENSION_MAGIC = 0xEAA42174
 _HWCAPS_SECTION = 1
 
 _KINDS = {62: 0x0303, 183: 0x0A03, 21: 0x0503}
-"""e_machine → the flags of an entry for 64-bit libraries of that machine with today's libc."""
+"""e_machine → the flags of an entry for a 64-bit library of that machine and libc.so.6."""
 
 _NAMED = 1 << 62
 """The bit of `hwcap` that makes its lower half the number of a glibc-hwcaps folder."""
@@ -40,7 +40,7 @@ class Cache:
             self._entries.setdefault(name, []).append(entry)
 
     def find(self, name: str, machine: int, hwcaps: Sequence[str]) -> list[str]:
-        """List the files for a SONAME, the one that the loader takes first.
+        """List the files for a SONAME, beginning with the one that the loader takes.
 
         `hwcaps` are the glibc-hwcaps folders that this processor can use, the best first.
         """
@@ -64,7 +64,7 @@ class _DamagedError(Exception):
 
 
 def _start(data: bytes) -> int | None:
-    """Tell where the part in the new format starts: at once, or behind one in the old."""
+    """Return where the part in the new format starts: at 0, or after a part in the old format."""
     if not data.startswith(_OLD):
         return 0
     if len(data) < _OLD_HEADER.size:

@@ -15,10 +15,10 @@ from typing import Protocol
 from cudaswitch.pe import Pe, PeError
 
 _VIRTUAL = re.compile(r"(?:api|ext)-ms-", re.IGNORECASE)
-"""API sets: names that Windows has built in, and no files."""
+"""API sets: names that Windows has built in, which are not files."""
 
 Order = tuple[tuple[str, str], ...]
-"""Folders, each with the reason why it is looked into."""
+"""Folders, each with the reason why it is searched."""
 
 
 class Files(Protocol):
@@ -28,12 +28,12 @@ class Files(Protocol):
         """Read a file. Raises PeError, also where it cannot be opened."""
 
     def within(self, folder: str, name: str) -> str | None:
-        """Return the path of a file in a folder, whose name is spelt in any case."""
+        """Return the path of a file in a folder, by its name in any letter case."""
 
 
 @dataclass(frozen=True)
 class Windows:
-    """What the loader goes by in every process: its own folders, the current one, and PATH."""
+    """What the loader uses in every process: its own folders, the current one, and PATH."""
 
     system: tuple[str, ...]
     directory: str
@@ -42,7 +42,7 @@ class Windows:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A file that a name may stand for, and why; `fault` is set where it cannot be loaded."""
+    """A file that a name may stand for, and why; `fault` is set if it cannot be loaded."""
 
     path: str
     why: str
@@ -61,7 +61,7 @@ class Loaded:
 
     @property
     def name(self) -> str:
-        """The name by which it is known from then on, whatever its folder."""
+        """The name by which it is known once loaded, whatever its folder."""
         return base_name(self.path).casefold()
 
 
@@ -75,7 +75,7 @@ class Process:
         self._machine: int | None = None
         self.loaded: list[Loaded] = []
         self.missing: list[str] = []
-        """Names that were not found, or not fit: loading what needs them fails."""
+        """Names that were not found, or whose file does not fit: loading what needs them fails."""
 
     def start(self, path: str) -> Loaded:
         """Load a program with what it needs. Raises PeError."""
@@ -103,7 +103,7 @@ class Process:
         return first
 
     def holding(self, name: str) -> Loaded | None:
-        """Return the file in the process that answers to a name, in whatever folder it is."""
+        """Return the loaded file that answers to a name, in whatever folder it is."""
         wanted = base_name(name).casefold()
         return next((one for one in self.loaded if one.name == wanted), None)
 

@@ -1,4 +1,4 @@
-"""The folders that a list of them stands for: separators, tokens, empty elements."""
+"""The folders that a list in a text stands for: separators, tokens, empty elements."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class System:
     `defaults` are its folders of last resort, `lib` and `platform` what $LIB and $PLATFORM
     stand for, `subfolders` what it tries in each folder before the folder itself, `hwcaps`
     the glibc-hwcaps names that this processor can use, `preload` the contents of
-    `/etc/ld.so.preload`. `kind` is what files it loads where no program says (Elf.loads_like).
-    Relative folders count from `directory`.
+    `/etc/ld.so.preload`. `kind` is the kind of file that it loads if no program says otherwise
+    (Elf.loads_like). Relative folders are relative to `directory`.
     """
 
     defaults: tuple[str, ...]
@@ -34,7 +34,7 @@ class System:
 
 
 def expand(text: str, origin: str, system: System) -> str:
-    """Put in $ORIGIN, $LIB and $PLATFORM, in braces or without; others stay as they are."""
+    """Expand $ORIGIN, $LIB and $PLATFORM, with or without braces; others stay as they are."""
     values = {"ORIGIN": origin, "LIB": system.lib, "PLATFORM": system.platform}
     return _TOKEN.sub(lambda match: values[match[1] or match[2]], text)
 
@@ -52,7 +52,7 @@ def listed(text: str | None, separators: str, origin: str, system: System) -> It
 
 
 def joined(folder: str, name: str) -> str:
-    """Name a file in a folder as the loader does: nothing before it in the working directory."""
+    """Name a file in a folder as the loader does; in the working directory (""), just its name."""
     return f"{folder.rstrip('/')}/{name}" if folder else name
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Found(NamedTuple):
     """A file that a name may stand for.
 
-    `path` is the real file, links resolved; `why` how it is come by; `toolkit` the folder
-    two levels up, which is the toolkit if it is one. `fault` says why it cannot be loaded.
+    `path` is the real file, links resolved; `why` how it was found; `toolkit` the folder two
+    levels up, which is a toolkit or is not. `fault` says why it cannot be loaded.
     """
 
     path: str
@@ -44,15 +44,15 @@ class Lookup(NamedTuple):
 def look_up(name: str, variables: Mapping[str, str], consumer: str | None) -> Lookup:
     """List the files for a tool or library; `consumer` is what asks for a library.
 
-    Raises RequestError for a consumer that is nothing known, and what the request that
-    decides for a shim raises.
+    Raises RequestError for an unknown consumer, and ElfError or PeError for one whose file is
+    not of that format.
     """
     if is_library(name):
-        from cudaswitch.lookup.libraries import find_library  # noqa: PLC0415  # tools need it not
+        from cudaswitch.lookup.libraries import find_library  # noqa: PLC0415  # not for tools
 
         return find_library(name, variables, consumer)
     if name.lower().endswith((".dll", ".pyd")):
-        from cudaswitch.lookup.dlls import find_dll  # noqa: PLC0415  # tools need it not
+        from cudaswitch.lookup.dlls import find_dll  # noqa: PLC0415  # not for tools
 
         return find_dll(name, variables, consumer)
     if consumer is not None:
@@ -69,13 +69,13 @@ def is_library(name: str) -> bool:
 
 
 def found_at(path: str, why: str, fault: str | None = None) -> Found:
-    """Describe the file at a path that may lead over links."""
+    """Describe the file at a path that may have links in it."""
     folder = os.path.dirname(os.path.abspath(path))
     return Found(os.path.realpath(path), why, os.path.dirname(folder), fault)
 
 
 def distinct(found: Iterable[Found]) -> list[Found]:
-    """Leave out files that came before under another name, or for another reason."""
+    """Leave out files that were listed before under another name, or for another reason."""
     first: dict[str, Found] = {}
     for one in found:
         first.setdefault(one.path, one)
@@ -83,7 +83,7 @@ def distinct(found: Iterable[Found]) -> list[Found]:
 
 
 def no_program(consumer: str, prefix: str | PathLike[str] | None, library: str) -> RequestError:
-    """Refuse a consumer that is nothing known; `library` is what else one may name."""
+    """Return the error for an unknown consumer; `library` is what kind of library it could be."""
     where = f" or a package in `{prefix}`" if prefix else ""
     return RequestError(
         f"`{consumer}` is not a program on PATH{where} (asked for by --from)",

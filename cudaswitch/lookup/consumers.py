@@ -22,7 +22,7 @@ from cudaswitch.programs import find_program
 from cudaswitch.sites import matching
 
 _BY_PATH = re.compile(r"""\(\s*"(\w+)",\s*"(lib[\w.*\[\]-]+)"\s*\)""")
-"""A folder of `nvidia` and a pattern of file names, as arguments or tuples in a source."""
+"""A folder of `nvidia` and a pattern of file names, as arguments or tuples in source code."""
 
 _SHARED, _EXTENSION = re.compile(r"\.so(\.|$)"), re.compile(r"\.cpython-|\.pyd$")
 
@@ -43,7 +43,7 @@ class World:
         self.system = this_system(interpreter, os.getcwd())
 
     def elf(self, path: str) -> Elf:
-        """Read an ELF file. Raises ElfError, also where there is none."""
+        """Read an ELF file. Raises ElfError, also if there is no file."""
         elf = None
         with suppress(OSError):
             elf = self.disk.elf(path)
@@ -57,9 +57,10 @@ class World:
         return process, process.start(path, self.elf(path))
 
     def interpreter(self) -> tuple[Process, Loaded | None, Loaded | None]:
-        """Start the environment's Python: who imports extensions there, who loads for ctypes.
+        """Start the environment's Python.
 
-        Without a Python, or where it is a script that starts one, both are None.
+        Also return its file that imports extensions, and the one that loads for ctypes; both are
+        None without a Python, or if it is a script that starts one.
         """
         if self.python is None:
             return self._process(), None, None
@@ -109,7 +110,7 @@ def _ctypes_of(python: Path) -> str | None:
 class Package:
     """A framework or another package of an environment.
 
-    It goes by the name that is imported, else by the one that pip has for it.
+    `name` is the name that is imported, else the one that pip has for it.
     """
 
     def __init__(self, name: str, prefix: Path) -> None:
@@ -152,7 +153,7 @@ class Package:
 
     @cached_property
     def _by_path(self) -> list[str]:
-        """List what the package's own code names, up to the first that is not there."""
+        """List the files that the package's own code names, up to the first that is not there."""
         source = self._loading.by_path if self._loading else ""
         text = next(filter(None, (Reading(at).text(at / source) for at in self.sites)), "")
         found = (self._in_wheels(*pair) for pair in _BY_PATH.findall(text))
@@ -167,7 +168,7 @@ class Package:
         return ""
 
     def libraries(self, named: re.Pattern[str] = _SHARED) -> Iterator[str]:
-        """Yield the shared libraries of the package, by `named`, extension modules first."""
+        """Yield the package's libraries, those whose names match `named`, extensions first."""
         for folder in self.folders:
             names = []
             for at, folders, files in os.walk(folder):
@@ -194,7 +195,7 @@ def _recorded(dist: Dist, reading: Reading) -> Iterator[str]:
 def brought(name: str, prefix: str) -> tuple[str, str] | None:
     """Find a library among those that packages of an environment bring, and its consumer there.
 
-    That is a framework that is there, else the folder that has the library.
+    The consumer is an installed framework, else the folder that has the library.
     """
     found = layers(Path(prefix), Reading(Path(prefix)), ())
     sites = [site.path for layer in found for site in layer.sites]

@@ -1,4 +1,4 @@
-"""The files of this machine as its loader sees them, and what it has built in."""
+"""The files of this machine as its loader sees them, and what the loader has built in."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LEVELS = {
     "x86-64-v3": "abm avx avx2 bmi1 bmi2 f16c fma movbe",
     "x86-64-v4": "avx512bw avx512cd avx512dq avx512f avx512vl",
 }
-"""glibc-hwcaps folder → the flags of /proc/cpuinfo that it takes, beside those before it.
+"""glibc-hwcaps folder → the flags of /proc/cpuinfo that it takes, besides those before it.
 
 From sysdeps/x86_64/dl-hwcaps-subdirs.c and the x86-64 psABI, section 3.1.1.
 """
@@ -42,7 +42,7 @@ class Disk:
         self._read: dict[str, Elf | Exception | None] = {}
 
     def elf(self, path: str) -> Elf | None:
-        """Read a file; None where none can be opened. Raises ElfError and OSError as Files say."""
+        """Read a file; None if none can be opened. Raises ElfError and OSError as `Files` says."""
         if path not in self._read:
             try:
                 self._read[path] = read_elf(path)
@@ -65,10 +65,10 @@ class Disk:
 
 
 def _passed_over(path: str, error: Exception) -> bool:
-    """Tell errors of opening after which the loader goes on to the next folder."""
+    """Tell whether the loader goes on to the next folder after an error of opening."""
     if not isinstance(error, OSError):
         return False
-    # The loader does not look whether there is a relative folder.
+    # The loader does not check whether a relative folder exists.
     here = not path.startswith("/") or os.path.isdir(os.path.dirname(path))
     return not here or error.errno in (errno.ENOENT, errno.EACCES)
 
@@ -109,14 +109,14 @@ def _head(path: str) -> bytes:
 
 
 def _built_in(loader: bytes) -> tuple[str, ...]:
-    """Take the default folders out of the loader: texts in a row, each ends with a slash."""
+    """Find the default folders in the loader's file: consecutive texts that end with a slash."""
     rows = [match[0].split(b"\0")[:-1] for match in _FOLDER_LIST.finditer(loader)]
     best = max(rows, key=len, default=[])
     return tuple(at.decode("ascii").rstrip("/") for at in best)
 
 
 def _processor() -> tuple[set[str], str]:
-    """Return the flags of the processor and who made it."""
+    """Return the flags of the processor and its vendor."""
     text = _head("/proc/cpuinfo").decode("utf-8", "replace").partition("\n\n")[0]
     values = dict(re.findall(r"^(flags|Features|vendor_id)\s*:(.*)$", text, re.MULTILINE))
     flags = values.get("flags", "") + values.get("Features", "")
@@ -133,7 +133,7 @@ def _hwcaps(flags: set[str]) -> tuple[str, ...]:
 
 
 def _legacy(machine: str, flags: set[str], vendor: str) -> tuple[str, tuple[str, ...]]:
-    """Return what $PLATFORM is and the names below it, until glibc 2.36.
+    """Return $PLATFORM, and the other names of subfolders, up to glibc 2.36.
 
     From `init_cpu_features` of sysdeps/x86/cpu-features.c and sysdeps/aarch64/dl-hwcap.h.
     """
@@ -151,7 +151,7 @@ def _legacy(machine: str, flags: set[str], vendor: str) -> tuple[str, tuple[str,
 
 
 def _combinations(names: tuple[str, ...]) -> list[str]:
-    """List every choice of the names, in their order: all of them first, none left out."""
+    """Join every choice of at least one name, in their order, to a path; that of all is first."""
     choices = range(2 ** len(names) - 1, 0, -1)
     places = range(len(names) - 1, -1, -1)
     paths = (

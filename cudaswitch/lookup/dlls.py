@@ -21,16 +21,16 @@ from cudaswitch.sites import config_of, home_in
 _BINARY = re.compile(r"\.(?:dll|pyd)$", re.IGNORECASE)
 _PYTHON = re.compile(r"python3(\d+)t?\.dll", re.IGNORECASE)
 _WITHOUT_PATH = 8
-"""Python 3.8 and newer look beside an extension, and no longer on PATH, for what it needs."""
+"""Python 3.8 and newer look next to an extension, and no longer on PATH, for what it needs."""
 
 
 def find_dll(name: str, variables: Mapping[str, str], consumer: str | None) -> Lookup:
-    """List the files for a DLL, the one that the loader takes first.
+    """List the files for a DLL, beginning with the one that the loader takes.
 
-    Without `consumer` it is what LoadLibrary finds, in the Python of the active environment or
+    Without `consumer`, that is what LoadLibrary finds in the Python of the active environment or
     on PATH. A consumer is the path of a program, a DLL or an extension module, a DLL's name, a
-    package of the environment or a program on PATH. Raises RequestError where it is nothing of
-    these, PeError where its file is none.
+    package of the environment or a program on PATH. Raises RequestError if it is none of these,
+    PeError if its file is not a PE file.
     """
     return _Shell(variables).answer(name, consumer)
 
@@ -43,7 +43,7 @@ class Disk:
         self._listed = cache(_listed)
 
     def within(self, folder: str, name: str) -> str | None:
-        """Return the path of a file in a folder, whose name is spelt in any case."""
+        """Return the path of a file in a folder, by its name in any letter case."""
         found = self._listed(folder).get(name.casefold())
         return str(Path(folder, found)) if found else None
 
@@ -132,18 +132,18 @@ class _Shell:
         return self._found(name, process, process.standard(), notes=(note,))
 
     def _python(self) -> Process:
-        """Start the environment's Python; without one, nobody's folder is looked into first."""
+        """Start the environment's Python; without one, no program's folder is searched first."""
         process = Process(self.disk, self.windows)
         if self.python:
             try:
                 process.start(self.python)
-            except PeError as error:  # as Windows' aliases for apps, which cannot be read
+            except PeError as error:  # such as Windows' app aliases, which cannot be read
                 self.notes = (error.message,)
         return process
 
     @cached_property
     def python(self) -> str | None:
-        """The program that runs: behind a virtualenv's launcher it is that of its base."""
+        """The program that runs: a virtualenv's own is a launcher, which starts its base's."""
         if self.prefix:
             for folder in (home_in(config_of(self.prefix)), str(self.prefix)):
                 found = self.disk.within(folder, "python.exe") if folder else None

@@ -14,12 +14,12 @@ from cudaswitch.programs import find_program
 
 
 def find_library(name: str, variables: Mapping[str, str], consumer: str | None) -> Lookup:
-    """List the files for a library, the one that the loader takes first.
+    """List the files for a library, beginning with the one that the loader takes.
 
-    Without `consumer` it is what `dlopen` from Python finds: that of the active environment,
-    else that on PATH. A consumer is the path of a program or library, the name of a library,
-    of a package in the environment, or of a program on PATH. Raises RequestError where it is
-    nothing of these, ElfError where its file is none.
+    Without `consumer`, that is what `dlopen` finds in Python: the active environment's, else the
+    one on PATH. A consumer is the path of a program or library, the name of a library,
+    of a package in the environment, or of a program on PATH. Raises RequestError if it is none
+    of these, ElfError if its file is not an ELF file.
     """
     world = World(variables)
     answer = _of(name, world, consumer)
