@@ -1,5 +1,5 @@
 # What conda has fish do to activate and deactivate an environment, without the Python that
-# decides it: what a hook adds to that is measured.
+# decides it: the benchmark measures what a hook adds to that.
 
 function plain_activate
     set -gx PATH $argv[1]/bin $PATH
@@ -22,7 +22,7 @@ function plain_deactivate
     set -gx CONDA_SHLVL 0
 end
 
-# From one to another; each adds a level, and there have been some.
+# From one environment to another; each switch adds a level, and there were some before.
 function plain_switch
     set -l path $PATH
     set path[(contains --index -- $CONDA_PREFIX/bin $path)] $argv[1]/bin

@@ -1,6 +1,6 @@
 # shellcheck shell=dash disable=SC1090  # hooks are found at run time
 # What conda has a POSIX shell do to activate and deactivate an environment, without the
-# Python that decides it: what a hook adds to that is measured.
+# Python that decides it: the benchmark measures what a hook adds to that.
 
 __conda_hashr() {
     if [ -n "${ZSH_VERSION:-}" ]; then \rehash; else \hash -r; fi
@@ -14,8 +14,8 @@ plain_activate() {
     __conda_hashr
 }
 
-# conda computes the PATH before the hooks run; on the way out of the last environment it
-# exports it before they do.
+# conda computes PATH before the hooks run; when the last environment is left, conda also
+# exports it before they run.
 plain_deactivate() {
     case $PATH in
         *"$CONDA_PREFIX/bin:"*) PATH=${PATH%%"$CONDA_PREFIX/bin:"*}${PATH#*"$CONDA_PREFIX/bin:"} ;;
@@ -28,7 +28,7 @@ plain_deactivate() {
     __conda_hashr
 }
 
-# From one to another; each adds a level, and there have been some.
+# From one environment to another; each switch adds a level, and there were some before.
 plain_switch() {
     set -- "$1" "${PATH%%"$CONDA_PREFIX/bin:"*}$1/bin:${PATH#*"$CONDA_PREFIX/bin:"}"
     if [ -f "$CONDA_PREFIX/etc/conda/deactivate.d/~~cudaswitch.sh" ]; then

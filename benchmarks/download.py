@@ -1,8 +1,8 @@
-"""Time downloads from a local nginx, as fast as it goes and limited for each connection.
+"""Time downloads from a local nginx, at full speed and with a limit for each connection.
 
 Ours ends with the sha256 known and the file in the cache; the others only fetch, except where
-`+ sha256sum` stands. Runs alternate; medians count. Needs nginx; rivals that are not installed
-are left out.
+the name has `+ sha256sum`. Runs alternate; medians count. Needs nginx; rivals that are not
+installed are left out.
 
 Run: python benchmarks/download.py [RUNS] [RESULTS.json] [MEGABYTES]
 """

@@ -1,11 +1,11 @@
 """Time unpacking against the tools people use: the same real toolkit in each format.
 
-The wheel is cuBLAS from PyPI, half a gigabyte unpacked: a small one measures how fast each starts.
+The wheel is cuBLAS from PyPI, half a gigabyte unpacked: with a small one, start-up time decides.
 
 Ours verifies every file against the package's own hashes and hashes the archive; the others do
 what they do. Runs alternate, so that a machine that gets slower slows all of them; medians count.
-On a busy machine look at the processor time: its ratio is what wall time tends to. Rivals that
-are not installed are left out. Peak memory is of the process itself.
+On a busy machine, look at the processor time: the ratio of wall times tends to its ratio. Rivals
+that are not installed are left out. Peak memory is of the process itself.
 
 Run: python benchmarks/install.py [RUNS] [RESULTS.json]
 """
@@ -29,7 +29,7 @@ from present import is_present
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-import builders  # noqa: E402  # beside the tests, not installed
+import builders  # noqa: E402  # in the tests' folder, not installed
 
 CUBLAS = "nvidia-cublas-cu12==12.4.5.8"
 OURS = """
@@ -47,7 +47,7 @@ spent = {"wall": time.monotonic() - began, "cpu": used.ru_utime + used.ru_stime}
 print(json.dumps(spent | {"peak": used.ru_maxrss / 1024}))
 sys.exit(os.waitstatus_to_exitcode(status))
 """
-"""A small process between: exec hands the peak memory of who starts a command down to it."""
+"""A small process in between: a command inherits the peak memory of the process that execs it."""
 RATTLER = """
 import asyncio, sys
 from rattler.package_streaming import extract
@@ -90,7 +90,7 @@ RIVALS: dict[str, dict[str, Command]] = {
 def corpus(folder: Path) -> dict[str, Path]:
     """The toolkit as one conda package of each kind, its largest wheel and redist archive.
 
-    The `.tar.bz2` is packed again as conda packs it: in one stream, as hard as it goes.
+    The `.tar.bz2` is packed again as conda packs it: in one stream, with the highest compression.
     """
     plain = builders.toolkit_conda_package("tar.bz2")
     single = folder / plain.name
@@ -106,7 +106,7 @@ def corpus(folder: Path) -> dict[str, Path]:
 
 
 def run(command: list[str]) -> dict[str, float]:
-    """Run one and return its seconds of wall and processor time and its peak memory (MiB)."""
+    """Run a command; return its seconds of wall and processor time and its peak memory (MiB)."""
     words = [sys.executable, "-ISc", MEASURE, *command]
     done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True)
     found: dict[str, float] = json.loads(done.stdout)

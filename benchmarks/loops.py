@@ -58,7 +58,7 @@ def use(scene: Scene) -> Iterator[Row]:
         body = "\n".join(f"cudaswitch use {version}" for version in SWITCHED)
         loop = Loop(shell, body, f"source {scene.init(shell)}", per=2)
         yield Row("use", f"{shell}: use", loop, against, 4)
-        # The file of exports prints none either.
+        # The file of exports prints no line either.
         quiet = replace(loop, variables={"CUDASWITCH_QUIET": "1"})
         yield Row("use", f"{shell}: use, without its line", quiet, against, 4)
 
@@ -71,7 +71,7 @@ def activation(scene: Scene) -> Iterator[Row]:
         setup = f"source {HERE}/activation.{suffix}\n"
         init = f"{setup}source {scene.init(shell)}\n"
         forget = "functions --erase __cudaswitch_settle"
-        # The empty loop must not call what takes the place of conda's last call.
+        # The empty loop must not call our replacement for what conda calls last.
         deaf = "functions --erase __cudaswitch_hashed"
         if shell != "fish":
             forget = "unset _cudaswitch_here; unset -f __cudaswitch_settle"
@@ -100,7 +100,7 @@ def activation(scene: Scene) -> Iterator[Row]:
             ]
             loop = Loop(shell, bodies[0], before, bodies[1], per=2)
             yield Row("hook", f"{shell}: {name}", loop, "", target, absolute=True)
-        # Two hooks at each switch, of the one that is left and of the other.
+        # Each switch runs two hooks: of the environment being left and of the one being entered.
         bodies = [
             "\n".join(
                 [
@@ -118,7 +118,7 @@ def activation(scene: Scene) -> Iterator[Row]:
 
 
 def _unusual(scene: Scene, shell: str, init: str, deaf: str) -> Iterator[Row]:
-    """Hooks where the short ways are not taken: targets are for what is usual."""
+    """Hooks that do not take the short ways: only the usual cases have targets."""
     suffix, mine = "", "export CUDA_HOME=/mine"
     if shell == "fish":
         suffix, mine = ".fish", "set -gx CUDA_HOME /mine"
@@ -135,7 +135,7 @@ def _unusual(scene: Scene, shell: str, init: str, deaf: str) -> Iterator[Row]:
 
 
 def prompt(scene: Scene) -> Iterator[Row]:
-    """The prompt when nothing has changed, and below a version file."""
+    """The prompt when nothing has changed, also below a version file."""
     for shell in SHELLS:
         setup = f"source {scene.init(shell)}\n"
         loop = Loop(shell, "__cudaswitch_prompt", setup + "__cudaswitch_prompt")
@@ -254,7 +254,7 @@ def _use_again(scene: Scene) -> Iterator[Row]:
 
 
 def flat(small: Scene, big: Scene) -> Iterator[Row]:
-    """The same with one toolkit installed and with many."""
+    """The same operations with one toolkit installed and with many."""
     kinds = {
         "use": (_use_again, "{}"),
         "prompt": (prompt, "{}: nothing changed"),

@@ -1,8 +1,8 @@
-"""Measuring what a shell does: loops less an empty loop, processor and wall time, system calls.
+"""Measuring what a shell does: loops minus an empty loop, processor and wall time, system calls.
 
 A loop is a script for a shell that is started anew, so the kernel's own account of the process
 and of all its children is exact to the microsecond, in every shell alike. What the same script
-takes with another body in the loop, `:` as a rule, is taken off.
+takes with another body in the loop, usually `:`, is subtracted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 _POSIX = "i=0; while [ $i -lt {rounds} ]; do i=$((i+1))\n{body}\ndone\n"
 _FISH = "for i in (seq {rounds})\n{body}\nend\n"
-# The line editor is there only where somebody types.
+# zsh has its line editor only in an interactive shell.
 _ZLE = "zle-line-init() {{\n" + _POSIX + "exit\n}}\nzle -N zle-line-init\n"
 
 SHELLS: dict[str, tuple[tuple[str, ...], str]] = {
@@ -40,7 +40,7 @@ _MOST_ROUNDS = 20_000
 
 @dataclass(frozen=True)
 class Loop:
-    """A body that is run over and over in a shell, and the body that is taken off.
+    """A body that is run over and over in a shell, and the `empty` body that is subtracted.
 
     `per` is the number of operations in one round of the body.
     """
@@ -73,7 +73,7 @@ class Bench:
         self._strace = shutil.which("strace")
 
     def measure(self, loops: Mapping[str, Loop], times: int) -> dict[str, list[Cost]]:
-        """Run all loops in turn, `times` times over; the first of each cost has the counts."""
+        """Run all loops in turn, `times` times over; the first cost of each has the counts."""
         sizes = {name: self._size(loop) for name, loop in loops.items()}
         found: dict[str, list[Cost]] = {name: [] for name in loops}
         for _ in range(times):
@@ -139,7 +139,7 @@ class Bench:
             argv, env=env, cwd=self._cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
-        # Waited for by hand, with what it used.
+        # `_run` waits for the process itself, to learn what it used.
         process.returncode = 0
         return process.pid
 
@@ -147,12 +147,12 @@ class Bench:
         pid, terminal = pty.fork()
         if pid == 0:
             os.chdir(self._cwd)
-            os.execvpe(argv[0], argv, env)  # noqa: S606  # the process that is measured is to become it
+            os.execvpe(argv[0], argv, env)  # noqa: S606  # the measured process must become it
         try:
             while os.read(terminal, 65536):
                 pass
         except OSError:
-            pass  # this is how Linux says that the other end is gone
+            pass  # this is how Linux says that the other end has closed
         os.close(terminal)
         return pid
 

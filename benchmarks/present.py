@@ -11,7 +11,7 @@ MODULES = {
     "py-rattler": "rattler",
     "requests": "requests",
 }
-"""Rival → the module that it is; the others are programs of their first word."""
+"""Rival → the module that it is; the others are programs, named by their first word."""
 
 
 def is_present(rival: str) -> bool:

@@ -1,9 +1,9 @@
 """Time `resolve` over an environment of 1,000 distributions against a bare start of the command.
 
 The bare start is `cudaswitch --help`, which loads the command line and nothing of what it does;
-`resolve --help` and `--version`, which starts without the command line, stand beside it. Driver
-and GPU are named, for what a machine takes to tell them is not ours. Runs alternate, so that a
-machine that gets slower slows all of them; the best of each counts, as noise only ever adds.
+`resolve --help` and `--version`, which starts without the command line, are there to compare.
+Driver and GPU are given, as the time a machine takes to tell them is not ours. Runs alternate, so
+that a machine that gets slower slows all of them; the best of each counts, as noise only adds.
 
 Run: python benchmarks/resolve.py [RUNS]
 """
@@ -45,7 +45,7 @@ def environment(prefix: Path) -> Path:
 
 
 def processor_seconds(variables: dict[str, str], arguments: tuple[str, ...]) -> float:
-    """Run the command once and return its processor time, which other load hardly moves."""
+    """Run the command once and return its processor time, which other load hardly affects."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
         [sys.executable, "-m", "cudaswitch", *arguments],
@@ -67,7 +67,7 @@ def main() -> None:
             "VIRTUAL_ENV": str(prefix),
             "PYTHONPATH": os.pathsep.join(sys.path[1:]),
         }
-        # As installed, with compiled modules: pip writes them, a checkout may not.
+        # As installed, with compiled modules: pip writes those, a checkout may lack them.
         variables.pop("PYTHONDONTWRITEBYTECODE", None)
         timed: dict[str, list[float]] = {name: [] for name in COMMANDS}
         for _ in range(runs + 1):

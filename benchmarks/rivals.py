@@ -1,6 +1,6 @@
 """Other tools, each a row: where it is found, and how it is made to do the same.
 
-What is not on the machine is left out, with a line that says how to have it. A tool that is
+What is not on the machine is left out, with a line that says how to get it. A tool that is
 not on PATH is named by the variable of its row.
 """
 
@@ -19,9 +19,9 @@ from scene import SWITCHED, Scene
 
 @dataclass(frozen=True)
 class Rival:
-    """A tool, which `find` looks for, and its rows given where it is.
+    """A tool, which `find` looks for, and the function that makes its rows from its path.
 
-    `have` says how to install it, `variable` names its path where it is not in one of `places`
+    `have` says how to install it, `variable` names its path if it is not in one of `places`
     or on PATH as `program`.
     """
 
@@ -41,7 +41,7 @@ class Rival:
 
 
 def rows(scene: Scene, groups: Container[str]) -> Iterator[Row]:
-    """Yield the rows of all tools that are there for `groups`."""
+    """Yield the rows in `groups` of all tools that are there."""
     yield from (row for row in _floor(scene) if row.group in groups)
     for rival in RIVALS:
         path = rival.find()

@@ -1,4 +1,4 @@
-"""What is measured in: small toolkits in a store, pinned and plain environments, a deep tree."""
+"""Where it is measured: small toolkits in a store, pinned and plain environments, a deep tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SWITCHED = ("12.4.1", "11.8.0")
 DEEP = 12
 SHELLS = ("bash", "zsh", "fish")
 _NVCC = '#include <stdio.h>\nint main(void) { puts("Cuda compilation tools"); return 0; }\n'
-# One process for all: a toolkit each would take most of the time of a run.
+# One process for all toolkits: one for each would take most of the time of a run.
 _ADOPT = """import sys
 from cudaswitch.__main__ import main
 for folder in sys.argv[1:]:
@@ -25,14 +25,14 @@ for folder in sys.argv[1:]:
 
 
 def versions(count: int) -> list[str]:
-    """Return `count` versions of toolkits, those that are switched between among them."""
+    """Return `count` versions of toolkits, beginning with those that are switched between."""
     others = (f"{10 + n // 50}.{n % 50 // 5}.{n % 5}" for n in range(200))
     return [*SWITCHED, *(version for version in others if version not in SWITCHED)][:count]
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A person's account in `folder` whose store has `count` toolkits.
+    """A user's account in `folder` whose store has `count` toolkits.
 
     `command` is cudaswitch, `variables` all variables of its shells.
     """
@@ -53,7 +53,7 @@ class Scene:
 
     @property
     def deep(self) -> Path:
-        """A folder far below it."""
+        """A folder far below `tree`."""
         return self.tree.joinpath(*(f"level{n}" for n in range(1, DEEP + 1)))
 
     @property
@@ -120,7 +120,7 @@ def build(folder: Path, count: int, nvcc: Path | None) -> Scene:
 
 
 def _environment(folder: Path) -> None:
-    """Make a conda environment of usual size: what its folders hold is looked through."""
+    """Make a conda environment of usual size, as hooks look through its folders."""
     (folder / "bin").mkdir(parents=True)
     site = folder / "lib/python3.12/site-packages"
     (folder / "conda-meta").mkdir()

@@ -1,12 +1,12 @@
 """Time what people do a hundred times a day, and what other tools take for it, in one run.
 
 Switching in a live shell, the hook of an environment, the prompt, `cd`, shims, completion,
-shell start and the command's own start: each a loop of thousands less an empty loop, ours and
+shell start and the command's own start: each a loop of thousands minus an empty loop, ours and
 the others' in turn, so that a machine that gets slower slows all of them. Medians; processor
-time (of the shell and all its children) beside wall time, since only the first stays what it
-is on a machine that others use too; forks, execs and system calls where strace is there.
+time (of the shell and all its children) as well as wall time, since only the first stays the
+same on a machine that others use too; forks, execs and system calls if strace is there.
 
-A tool that is not found is left out with a line that says how to have it: see rivals.py.
+A tool that is not found is left out with a line that says how to get it: see rivals.py.
 
 Run: python benchmarks/switching.py [--json FILE] [--only NAME] [--times N] [--nvcc FILE] [--ours]
 with an interpreter that cudaswitch is installed for; from an editable installation it starts
