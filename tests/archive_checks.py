@@ -33,7 +33,7 @@ def checked_unpack(base: Path, path: Path) -> Package:
 
 
 def check_entries(tree: Path, entries: tuple[Entry, ...]) -> None:
-    """The entries are exactly what lies on disk, with modes of ours alone."""
+    """Check that the entries are exactly what is on disk, with our own modes only."""
     on_disk = {path for path in tree.rglob("*") if path.is_symlink() or not path.is_dir()}
     assert [entry.path for entry in entries] == sorted(
         str(path.relative_to(tree)) for path in on_disk
@@ -46,7 +46,7 @@ def check_entries(tree: Path, entries: tuple[Entry, ...]) -> None:
         content = path.read_bytes()
         assert (entry.size, entry.sha256) == (len(content), hashlib.sha256(content).hexdigest())
         assert stat.S_IMODE(path.stat().st_mode) == (0o755 if entry.executable else 0o644)
-    # The group may write them where it may write the one that all goes into.
+    # The group may write these folders if it may write the one that everything goes into.
     mode = 0o755 | (tree.stat().st_mode & (stat.S_IWGRP | stat.S_ISGID))
     for folder in (path for path in tree.rglob("*") if path.is_dir() and not path.is_symlink()):
         assert stat.S_IMODE(folder.stat().st_mode) == mode

@@ -1,4 +1,4 @@
-"""Certificates as servers have them: of an authority of our own, good and bad."""
+"""Certificates as servers have them, good and bad, issued by an authority of our own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ commonName = supplied
 
 
 class Authority:
-    """Its own certificate is `file`, in a folder of its own, made with openssl."""
+    """An authority, made with openssl in a folder of its own; its certificate is `file`."""
 
     def __init__(self, folder: Path, name: str = "our authority") -> None:
         self._folder = folder

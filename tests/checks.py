@@ -1,4 +1,4 @@
-"""What many tests look at: a refusal in one clear line, a store byte for byte, an answer, and
+"""What many tests check: a refusal in one clear line, a store byte for byte, an answer, and
 what a process does while another is in the middle of something."""
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ PYTHON = sys.executable
 
 @contextmanager
 def in_the_middle(code: str, *arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
-    """Give a Python process that has run `code` as far as it prints `True`, and is then killed.
+    """Give a Python process that has run `code` until it printed `True`; afterwards, kill it.
 
-    `code` waits there, by `input()`.
+    After printing, `code` has to wait, by `input()`.
     """
     process = subprocess.Popen(
         [PYTHON, "-c", code, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -44,7 +44,7 @@ def in_the_middle(code: str, *arguments: str | Path) -> Iterator[subprocess.Pope
 
 
 def succeeded(done: Done) -> list[str]:
-    """Return the lines on stdout of a command that must have ended well."""
+    """Return the lines on stdout of a command that must have succeeded."""
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stderr
     return done.stdout.splitlines()
@@ -53,7 +53,7 @@ def succeeded(done: Done) -> list[str]:
 def refused(done: Done, *words: str, code: int = 1, hint: str | None = "") -> str:
     """Check that a command refused in one clear line, and return that line.
 
-    `words` must stand in it. `hint` must stand in the hint; None where there may be none.
+    `words` must be in it. `hint` must be in the hint; with None, there may be no hint.
     """
     shown = f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     assert done.returncode == code, shown
@@ -75,7 +75,7 @@ def refused(done: Done, *words: str, code: int = 1, hint: str | None = "") -> st
 def snapshot(root: Path) -> dict[str, str]:
     """Describe a store: each path with its kind, mode, and hash or target.
 
-    Locks are left out, and so is the place to stage in while it is empty.
+    Locks are left out, and so is the staging folder itself.
     """
     found = {}
     for path in sorted(root.rglob("*")):
@@ -108,7 +108,7 @@ def inodes_in(root: Path) -> dict[str, int]:
 
 
 def proven(home: Home, *words: str, code: int = 0, **variables: str) -> dict[str, dict[str, Any]]:
-    """Return what `check` says of each thing, by its name."""
+    """Return the results of `check`, by their names."""
     done = home.run("check", *words, "--json", timeout=900, **variables)
     assert done.returncode == code, done.stdout + done.stderr
     said = json.loads(done.stdout)

@@ -73,7 +73,7 @@ CONDA_FORGE = {
 
 
 def add_records(channel: Path, packages: dict[str, tuple[str, ...]]) -> None:
-    """Write packages that are not there into a channel's index, conda-forge's in both forms."""
+    """List packages without files in a channel's index; those of conda-forge in both forms."""
     path = channel / "linux-64/repodata.json"
     index: dict[str, Any] = {"info": {"subdir": "linux-64"}, "packages": {}, "packages.conda": {}}
     if path.is_file():
@@ -102,7 +102,7 @@ def add_records(channel: Path, packages: dict[str, tuple[str, ...]]) -> None:
 
 
 def compress(channel: Path) -> None:
-    """Leave of a channel's indexes the compressed form alone."""
+    """Leave only the compressed form of a channel's indexes."""
     for path in channel.glob("*/repodata.json"):
         (path.parent / "repodata.json.zst").write_bytes(zstd.compress(path.read_bytes()))
         path.unlink()
@@ -111,8 +111,8 @@ def compress(channel: Path) -> None:
 def split_toolkit(channel: Path) -> None:
     """Lay the real toolkit out as conda-forge splits it, most of it below targets/ and noarch.
 
-    Names, requirements and who pins whom as in the packages of 12.6.77 there; `gcc_linux-64`
-    and other packages that are no part of CUDA are required and not in the channel.
+    Names, requirements and pins are as in the packages of 12.6.77 there; `gcc_linux-64` and
+    other packages that are not part of CUDA are required, but not in the channel.
     """
     targets, release = "targets/x86_64-linux", "13.0.2"
     owners: dict[str, dict[str, Content]] = {}
@@ -182,7 +182,7 @@ _NOARCH = (*_RELEASED, "cuda-version")
 
 
 def _owner(part: str, path: str) -> str:
-    """Tell which of conda-forge's packages has a file of one of NVIDIA's."""
+    """Tell which of conda-forge's packages has a file of one of NVIDIA's components."""
     if part == "cuda_cudart":
         static = "cuda-cudart-static_linux-64" if path.endswith(".a") else "cuda-cudart_linux-64"
         return static if path.startswith("lib/") else "cuda-cudart-dev_linux-64"
@@ -198,6 +198,6 @@ def _owner(part: str, path: str) -> str:
 
 
 def obtain(tmp_path: Path, text: str, *channels: str, **options: Any) -> Delivery:
-    """Ask these channels for it, into the folder `work`, which is there."""
+    """Obtain what `text` requests from these channels, in the existing folder `work`."""
     options = {"platform": "linux-64", "offline": False, "components": "build"} | options
     return Channels(channels).obtain(parse_request(text), workdir=tmp_path / "work", **options)

@@ -20,7 +20,7 @@ from homes import HOSTILE_FOLDER, Home, make_home
 from made_environments import Env
 from shim_places import Place, made_place
 
-# On a loaded machine everything is slow; in CI the rest is what Hypothesis has for that.
+# On a loaded machine everything is slow; in CI, all else is as in Hypothesis's own CI profile.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
@@ -50,9 +50,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True)
 def _out_of_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command that pins the working directory must not find it to be the project's.
+    """A command that pins the working directory must not pin the project's checkout.
 
-    Nor do packages that somebody has in `~/.local` belong to the environments of tests.
+    And packages that somebody has in `~/.local` must not appear in the tests' environments.
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONUSERBASE", str(tmp_path / "no user base"))
@@ -67,7 +67,7 @@ def home(tmp_path: Path) -> Home:
 def stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two packages and a home that has them installed, to be copied.
 
-    A copy takes a fifth of the time that their installation does.
+    A copy takes a fifth of the time that installing them does.
     """
     folder = tmp_path_factory.mktemp("stock")
     files = folder / "files"
@@ -87,9 +87,9 @@ def pair(stock: Path, tmp_path: Path) -> list[Path]:
 
 @pytest.fixture
 def stocked(home: Home, pair: list[Path], stock: Path) -> Home:
-    """A home with both of them installed: 10.1.243, bare and with cuDNN 7.6.5."""
+    """A home with both packages installed: 10.1.243, bare and with cuDNN 7.6.5."""
     assert pair[0].parent == home.path.parent / "files"
-    for part in (home.store, home.path):  # hard links stay what they are
+    for part in (home.store, home.path):  # cp keeps hard links
         subprocess.run(["cp", "-a", f"{stock / part.name}/.", part], check=True)
     there, here = os.fsencode(stock), os.fsencode(home.path.parent)
     for file in home.store.rglob("*"):
@@ -106,7 +106,7 @@ def env(tmp_path: Path) -> Env:
 
 @pytest.fixture(scope="module")
 def lent(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """The same for all tests of a module, not to be changed."""
+    """A stocked home that all tests of a module share, and must not change."""
     folder = tmp_path_factory.mktemp("lent")
     home = make_home(folder)
     done = home.run("install", builders.cudatoolkit_10_1(folder), builders.cudnn_7_6_5(folder))

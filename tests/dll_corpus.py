@@ -1,9 +1,9 @@
-"""Compare our order of DLLs with a loader of Windows programs on random trees. A script.
+"""Compare our order of DLLs with Wine's loader on random trees. A script.
 
     python dll_corpus.py WORK WORLDS SEED
 
-WORK is an empty folder, for Wine's prefix, too. Prints one JSON object: how many cases, which
-differ, how often each rule decided.
+WORK is an empty folder, which also gets Wine's prefix. Prints one JSON object: how many cases,
+which differ, how often each rule decided.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ GCC = "x86_64-w64-mingw32-gcc"
 WINE = "/usr/lib/wine/wine64"
 NAMES = ("a.dll", "b.dll", "c.dll", "d.dll")
 RUN, STANDARD, ALTERED, DEFAULTS = "run", "0", "8", "1100"
-"""A program is run, or flags of LoadLibraryEx: none; LOAD_WITH_ALTERED_SEARCH_PATH;
-LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR with LOAD_LIBRARY_SEARCH_DEFAULT_DIRS, as in Python."""
+"""A program is run, or something is loaded with flags of LoadLibraryEx: none;
+LOAD_WITH_ALTERED_SEARCH_PATH; LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR and _DEFAULT_DIRS, as in Python."""
 CASES = 24
 """Cases in one world."""
 DONE = ["done", "0"]
-"""How an answer ends where everything was loaded."""
+"""How an answer ends if everything was loaded."""
 RULES = ("program's folder", "of Windows", "working directory", "on PATH", "the folder of `")
 
 
 class Case(NamedTuple):
-    """How something is loaded by a program, with which PATH, where, and what: a name or a path."""
+    """How a program loads something, with which PATH, in which folder, and what: a name or path."""
 
     mode: str
     program: Path
@@ -47,7 +47,7 @@ class Case(NamedTuple):
 
 
 class Factory:
-    """Libraries and programs that need each choice of names, each linked once."""
+    """Libraries and programs for each choice of names that they need, each linked once."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -63,7 +63,7 @@ class Factory:
         return made
 
     def program(self, needed: tuple[str, ...] = ()) -> Path:
-        """Link the probe with libraries that it needs from its start."""
+        """Link the probe with libraries that it needs from the start."""
         made = self.folder / "-".join(("probe.exe", *needed))
         if not made.exists():
             code = _declared(needed) + "".join(f"{_symbol(it)}();" for it in needed)
@@ -100,7 +100,7 @@ class Cases:
         }
 
     def install_windows(self) -> None:
-        """Lay out a Windows of links, which takes no time, where Wine would copy 700 MB."""
+        """Lay out a Windows of links, which takes no time: Wine would copy 700 MB."""
         [source] = Path("/usr/lib").glob("*/wine/x86_64-windows")
         self.system[0].mkdir(parents=True)
         for file in source.glob("*.dll"):
@@ -118,7 +118,7 @@ class Cases:
         return tuple(it for it in NAMES if it > name and self.chance(share))
 
     def fill(self, folder: Path, share: float) -> None:
-        """Put libraries there: mostly good ones, at times one that the loader does not take."""
+        """Put libraries into a folder: mostly good ones, sometimes one that the loader refuses."""
         folder.mkdir(parents=True, exist_ok=True)
         for name in NAMES:
             if not self.chance(share):
@@ -139,7 +139,7 @@ class Cases:
         app, *others = (world / it for it in ("app", "here", "p0", "p1", "p2", "d", "Mixed Case"))
         for folder in (app, *others):
             self.fill(folder, 0.2 if folder == app else 0.5)
-        # What a program has from its start is not looked for again.
+        # Libraries that a program has from the start are not looked for again.
         own = (self.random.choice(NAMES[1:]),) if self.chance(0.4) else ()
         for name in own:
             (app / name.upper()).unlink(missing_ok=True)
@@ -165,7 +165,7 @@ class Cases:
     def real(self, cases: list[Case]) -> list[list[str]]:
         """Ask the loader itself: the files of each case, whether it was `done`, and its end."""
         answers = dict(zip(cases, self._asked(cases), strict=True))
-        # Once in many thousand starts Wine itself fails; what the loader refuses, it refuses again.
+        # Once in many thousand starts, Wine itself fails; real refusals happen again.
         refused = [case for case, answer in answers.items() if answer[-2:] != DONE]
         answers |= zip(refused, self._asked(refused), strict=True)
         return [answers[case] for case in cases]
@@ -187,7 +187,7 @@ class Cases:
         return f"{root}{rest}".casefold()
 
     def ours(self, case: Case, whys: Counter[str]) -> set[str] | None:
-        """Ask ours the same, and count the rules that decided."""
+        """Ask our loader the same, and count the rules that decided."""
         windows = Windows(tuple(map(str, self.system)), str(case.here), tuple(map(str, case.path)))
         process = Process(Disk(), windows)
         try:

@@ -12,7 +12,7 @@ from http_server import Running
 
 
 class FolderServer(Running):
-    """Serves what lies in `root`, at the moment it is asked.
+    """Serves what is in `root` at the moment of each request.
 
     `lists` lets it list folders. `asked` are the requests as (path, status), in order, `trusted`
     the credentials that came with them; `instead` maps a path to what is sent in place of the file.

@@ -2,8 +2,8 @@
 
     python fork_server.py DESCRIPTOR      of a socket, on which jobs arrive
 
-Of a short command's time Python and its libraries take most, and the tests run ten thousand of
-them. Each run is a process of its own all the same, which loads what is ours anew.
+Python and its libraries take most of a short command's time, and the tests run ten thousand
+commands. Each run is a process of its own all the same, which loads our own modules anew.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import IO, Any
 
 LOCALE = "C.UTF-8"
-"""What LC_ALL is for all runs."""
+"""LC_ALL of all runs."""
 _LARGEST = 1 << 17
-"""Bytes of a job at most."""
+"""Most bytes of a job."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Ended:
 
 
 class ForkServer:
-    """That process, as who wants runs sees it. It ends together with this one."""
+    """That process, as seen by the tests. It ends together with theirs."""
 
     def __init__(self) -> None:
         self._jobs, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -88,12 +88,12 @@ class ForkServer:
 
 @cache
 def fork_server() -> ForkServer:
-    """Return the one of this process."""
+    """Return the fork server of this process."""
     return ForkServer()
 
 
 def _read_all(pipes: list[int], command: list[str], timeout: float) -> list[bytes]:
-    """Read to the ends; in the last of them, the first line is the process that is to be killed."""
+    """Read pipes to their ends; the first line of the last one is the process to kill if late."""
     texts = dict.fromkeys(pipes, b"")
     end = time.monotonic() + timeout
     with selectors.DefaultSelector() as waiting:
@@ -114,11 +114,11 @@ def _read_all(pipes: list[int], command: list[str], timeout: float) -> list[byte
 
 
 def _load() -> None:
-    """Load all that cudaswitch imports, and forget what is ours."""
-    import cudaswitch  # not by who asks for runs
+    """Load all that cudaswitch imports, and forget our own modules."""
+    import cudaswitch  # only in the server, not in the tests' process
 
     for module in pkgutil.walk_packages(cudaswitch.__path__, "cudaswitch."):
-        # Those of other programs' Pythons.
+        # Those run in the Pythons of other programs.
         if not module.name.endswith(("xonsh", "check.child")):
             import_module(module.name)
     for name in [name for name in sys.modules if name.partition(".")[0] == "cudaswitch"]:
@@ -126,11 +126,11 @@ def _load() -> None:
 
 
 def _become(job: dict[str, Any], streams: list[int]) -> int:
-    """Be a process that a shell would have started."""
+    """Become a process as a shell would have started it."""
     for number, handle in enumerate(streams):
         os.dup2(handle, number)
     os.closerange(3, 256)
-    # Those of the parent know what these descriptors were there.
+    # The parent's stream objects know what these descriptors were in the parent.
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         setattr(sys, name, os.fdopen(number, mode, closefd=False))
     if job["limit"]:
@@ -176,7 +176,7 @@ def _serve(jobs: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    # A run is not to find the tests beside itself.
+    # Runs must not find the tests' modules on sys.path.
     del sys.path[0]
     _load()
     _serve(socket.socket(fileno=int(sys.argv[1])))

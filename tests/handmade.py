@@ -7,7 +7,7 @@ from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 
 ARCHS = "sm_35 sm_50 sm_60 sm_70 sm_75 compute_80"
-"""What TensorFlow of the days of CUDA 11 holds code for."""
+"""What TensorFlow releases of the time of CUDA 11 hold code for."""
 
 
 def toolkit(name: str, platform: str = "linux-64") -> Toolkit:

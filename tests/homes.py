@@ -27,7 +27,7 @@ _FOREIGN = (
     *("SUDO_", "TMUX", "DIRENV", "MISE_", "__MISE", "CC", "CXX", "CFLAGS", "LC_", "COLUMNS"),
     *("POSIXLY_CORRECT", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS", "KSH_VERSION", "IFS"),
 )
-"""Beginnings of variables that would let the machine of the tests decide their outcome."""
+"""Prefixes of variables by which the machine could influence the outcome of tests."""
 
 
 def _clean_path() -> str:
@@ -42,7 +42,7 @@ def _clean_path() -> str:
 
 
 def _pip_settings() -> dict[str, str]:
-    """Keep the person's own pip configuration: a fresh HOME must not hide a mirror or proxy."""
+    """Keep the user's own pip configuration: a fresh HOME must not hide a mirror or proxy."""
     if "PIP_CONFIG_FILE" in os.environ:
         return {}
     for name in (".config/pip/pip.conf", ".pip/pip.conf"):
@@ -52,18 +52,18 @@ def _pip_settings() -> dict[str, str]:
 
 
 _AT_START = ("PYTHON", "LD_", "MALLOC_", "GLIBC_")
-"""Beginnings of variables that a process has to be started with: Python or libc reads them then."""
+"""Prefixes of variables that must be there when a process starts: Python or libc reads them."""
 
 
 def _as_text(data: bytes) -> str:
-    """Return what `subprocess.run` does with `text`."""
+    """Return the text that `subprocess.run` returns with `text=True`."""
     with io.TextIOWrapper(io.BytesIO(data), encoding="utf-8") as text:
         return text.read()
 
 
 @dataclass(frozen=True)
 class Home:
-    """A person's fresh account: `path` is HOME, `store` CUDASWITCH_HOME, `env` all variables."""
+    """A user's fresh account: `path` is HOME, `store` CUDASWITCH_HOME, `env` all variables."""
 
     path: Path
     store: Path
@@ -77,7 +77,7 @@ class Home:
         timeout: float = 300,
         **variables: str | None,
     ) -> subprocess.CompletedProcess[str]:
-        """Run the installed `cudaswitch`; `variables` are set for it, None takes one away."""
+        """Run the installed `cudaswitch`; `variables` are set for it, None removes one."""
         env = self._changed(variables)
         if env.get("LC_ALL") != LOCALE or any(name.startswith(_AT_START) for name in env):
             return self._start([console_script(), *arguments], cwd, env, stdin, timeout)
@@ -93,7 +93,7 @@ class Home:
     def run_plainly(
         self, *arguments: str | Path, cwd: Path | None = None, **variables: str | None
     ) -> subprocess.CompletedProcess[str]:
-        """Run it so that permissions hold for it, also where the tests run as root."""
+        """Run it so that permissions hold for it, even if the tests run as root."""
         command = as_plain_user(console_script(), *arguments)
         return self._start(command, cwd, self._changed(variables), "", 300)
 

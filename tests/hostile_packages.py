@@ -1,4 +1,4 @@
-"""Packages, zips, compressed streams and other files that must be refused, by the reason."""
+"""Packages, zips, compressed streams and other files that must be refused: reason → files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Tars that must be refused, by the reason that must be given.
+"""Tars that must be refused: the reason that must be given → tars.
 
 Each differs in one thing from a good archive of raw_archives. Paths that lead out aim at a
-`canary` beside the folder that is unpacked into.
+`canary` next to the folder that is unpacked into.
 """
 
 from __future__ import annotations

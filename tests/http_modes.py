@@ -1,4 +1,4 @@
-"""The ways in which `http_server` misbehaves, each by its name; ARGUMENT stands behind `:`."""
+"""The ways in which `http_server` misbehaves, each by its name; an argument follows after `:`."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def status(handler: Handler, argument: str) -> None:
 
 
 def plain(handler: Handler, _: str) -> None:
-    """As `ok`, and 404 for what ends in `.zst`, as of a channel that compresses nothing."""
+    """As `ok`, but 404 for what ends in `.zst`, like a channel that compresses nothing."""
     if handler.path.endswith(".zst"):
         status(handler, "404")
     else:
@@ -123,7 +123,7 @@ def then_ok(handler: Handler, argument: str) -> None:
 
 
 def redirect(handler: Handler, argument: str) -> None:
-    """`redirect:N`: as many redirects, on this server, then the file."""
+    """`redirect:N`: N redirects on this server, then the file."""
     count = int(argument)
     handler.head(302, ("Location", f"/redirect:{count - 1}/x" if count > 1 else "/ok/x"))
 
@@ -146,16 +146,16 @@ def away(handler: Handler, _: str) -> None:
 
 
 def range_ignored(handler: Handler, _: str) -> None:
-    """Cut once, and whole from the start when a range is asked for."""
+    """Cut once, and the whole file from the start when a range is asked for."""
     handler.whole(send=HALF if handler.first else 1.0, ranges=False)
 
 
 def limited(handler: Handler, argument: str) -> None:
     """Ranges as they should be, each at `limited:RATE` bytes a second; `RATE,KIND` misbehaves.
 
-    `cut`: every third range is cut in half. `few`: of more than four at a time one is refused.
+    `cut`: every third range is cut in half. `few`: a fifth range at the same time is refused.
     `whole`: a range gets the whole file. `changing`: other content from the third range on.
-    `wrong`: the bytes of another range. `denied`: ranges are forbidden. `mute`: they are silence.
+    `wrong`: the bytes of another range. `denied`: ranges are forbidden. `mute`: nothing comes.
     """
     rate, _, kind = argument.partition(",")
     owner, ranged = handler.owner, "Range" in handler.headers
@@ -166,7 +166,7 @@ def limited(handler: Handler, argument: str) -> None:
     tags = dict(handler.tagged())
     size = len(handler.data)
     condition = handler.headers.get("If-Range", tags["ETag"])
-    # Little in the socket, so that what was sent is what has been read.
+    # A small socket buffer, so that what was sent is about what has been read.
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
     if handler.headers.get("If-None-Match") == tags["ETag"]:
         handler.head(304)
@@ -197,7 +197,7 @@ def limited(handler: Handler, argument: str) -> None:
 
 
 def _partials(start: int, data: bytes) -> dict[str, tuple[bytes, str | None]]:
-    """Bodies and Content-Ranges that do not answer a request for `start` and on."""
+    """Return bodies and Content-Ranges that do not answer a request for all from `start` on."""
     size = len(data)
     right = f"bytes {start}-{size - 1}/{size}"
     return {
@@ -240,8 +240,8 @@ def range_odd(handler: Handler, argument: str) -> None:
 def changing(handler: Handler, argument: str) -> None:
     """Cut once, and other content of the same size afterwards.
 
-    `changing:etag` says so with its ETag, `changing:weak` hides it behind one weak ETag,
-    `changing:lying` behind one strong ETag, `changing:fresh` behind a Last-Modified of now.
+    `changing:etag` says so with its ETag, `changing:weak` hides it with the same weak ETag,
+    `changing:lying` with the same strong ETag, `changing:fresh` with a Last-Modified of now.
     """
     first = handler.first
     now = handler.owner.elsewhere = handler.owner.elsewhere or formatdate(usegmt=True)
@@ -277,7 +277,7 @@ def half(handler: Handler, _: str) -> None:
 
 
 def bare(handler: Handler, _: str) -> None:
-    """The file without any head, as of HTTP 0.9."""
+    """The file without any head, as in HTTP 0.9."""
     handler.body(handler.data)
 
 

@@ -1,7 +1,7 @@
 """A real HTTP server on 127.0.0.1 that misbehaves as asked: `server.url("cut")`.
 
-The mode is the first part of the path, with an argument behind `:`; MODES tells what each
-does. What was asked and how many bytes of body were sent is kept for the tests to look at.
+The mode is the first part of the path, with an argument after `:`; http_modes tells what each
+does. Requests and the number of body bytes sent are kept for the tests to look at.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Server(Running):
         self.busy = 0
         self.open = 0
         self.most_open = 0
-        """How many requests were answered at the same time."""
+        """The most requests that were answered at the same time."""
         self.hits: Counter[str] = Counter()
         self.elsewhere = ""
         """Where the redirecting modes lead."""
@@ -103,14 +103,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         owner.hits[mode] += 1
         owner.open += 1
         owner.most_open = max(owner.most_open, owner.open)
-        # The client hangs up on us, which many tests want.
+        # The client may hang up, which many tests want.
         with contextlib.suppress(OSError):
             MODES[mode](self, argument)
         owner.open -= 1
 
     @property
     def asked_for(self) -> str:
-        """The mode with its argument; a proxy is asked for a whole URL."""
+        """The mode with its argument; a request to a proxy has a whole URL."""
         return urlsplit(self.path).path.split("/")[1]
 
     @property
@@ -154,7 +154,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.body(rest[: int(len(rest) * send)], rate)
 
     def wanted(self, tags: dict[str, object]) -> int:
-        """The offset asked for, 0 where If-Range does not hold."""
+        """Return the offset asked for, 0 if If-Range does not hold."""
         asked = self.headers.get("Range", "").removeprefix("bytes=").rstrip("-")
         condition = self.headers.get("If-Range")
         if condition is not None and condition not in (tags.get("ETag"), tags.get("Last-Modified")):

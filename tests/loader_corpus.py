@@ -36,7 +36,7 @@ LOADER = read_elf(os.path.realpath(sys.executable)).interpreter or ""
 
 @dataclass(frozen=True)
 class Build:
-    """How one file is linked; `path` is DT_RPATH, or DT_RUNPATH where `new`."""
+    """How one file is linked; `path` is DT_RPATH, or DT_RUNPATH if `new`."""
 
     soname: str | None
     needed: tuple[str, ...]
@@ -47,7 +47,7 @@ class Build:
 
 
 class Factory:
-    """Files of each kind, linked once and copied from then on."""
+    """Files of each kind, linked once and then copied."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -78,9 +78,9 @@ class Factory:
 
 
 def with_both(content: bytes) -> bytes:
-    """Give a file with DT_RPATH a DT_RUNPATH too, in place of a spare DT_NULL of the linker.
+    """Give a file with DT_RPATH a DT_RUNPATH as well, in place of a spare DT_NULL of the linker.
 
-    It names no folder; linkers write only one of the two.
+    The DT_RUNPATH names no folder. Linkers write only one of the two.
     """
     count = int.from_bytes(content[56:58], sys.byteorder)
     for header in range(64, 64 + 56 * count, 56):
@@ -93,7 +93,7 @@ def with_both(content: bytes) -> bytes:
             tags = [tag for tag, _ in rows]
             if 15 in tags and tags.count(0) > 1:
                 end = offset + 16 * tags.index(0)
-                # The empty string that every table of strings begins with.
+                # Offset 0: the empty string that every string table begins with.
                 return content[:end] + struct.pack("=qQ", 29, 0) + content[end + 16 :]
     return content
 
@@ -108,7 +108,7 @@ class Cases:
         return self.random.random() < share
 
     def path(self, separators: str, most: int = 3) -> str:
-        """A list of folders as people and packages write it, with all its oddities."""
+        """Make a list of folders as people and packages write it, with all its oddities."""
         world = self.world
         kinds = [*(f"$ORIGIN/{at}" for at in FOLDERS[:2]), "$ORIGIN", "${ORIGIN}/../d1"]
         kinds += ["$ORIGIN/../d2", f"{world}/d0", f"{world}/d1/", f"{world}/d2//", "d0", "", "d1"]
@@ -131,7 +131,7 @@ class Cases:
         )
 
     def place(self, path: Path) -> None:
-        """Put a library there: mostly a good one, else what the loader skips or fails on."""
+        """Put a library there: mostly a good one, else one that the loader skips or fails on."""
         path.parent.mkdir(parents=True, exist_ok=True)
         content = self.factory.make(self.build(path.name)).read_bytes()
         if self.chance(0.2):
@@ -155,7 +155,7 @@ class Cases:
             path.write_bytes(content)
 
     def fill(self) -> dict[str, str]:
-        """Make a world anew and return the variables to run in it with."""
+        """Make a new world, and return the variables to run its program with."""
         shutil.rmtree(self.world, ignore_errors=True)
         self.world.mkdir()
         (self.world / "link").symlink_to("d2")
@@ -181,7 +181,7 @@ class Cases:
         return variables
 
     def cache(self, work: Path, target: Path, kind: int) -> None:
-        """Write a cache of the loader: none at all, or a real one with folders of ours."""
+        """Write a cache for the loader: an empty file, or a real one with folders of ours."""
         if kind == 0:
             target.write_bytes(b"")
             return
@@ -201,7 +201,7 @@ class Cases:
 
 
 def real(program: Path, world: Path, variables: dict[str, str]) -> tuple[set[str], str]:
-    """Ask the loader itself: `name => path` of everything, and what it fails with."""
+    """Ask the loader itself: `name => path` of everything, and the error that it fails with."""
     done = subprocess.run(
         [program],
         env={"LD_TRACE_LOADED_OBJECTS": "1", **variables},
@@ -223,7 +223,7 @@ def real(program: Path, world: Path, variables: dict[str, str]) -> tuple[set[str
 def ours(
     program: Path, system: System, variables: dict[str, str], whys: Counter[str]
 ) -> tuple[set[str], str]:
-    """Ask ours the same, and count the rules that decided."""
+    """Ask our loader the same, and count the rules that decided."""
     process = Process(
         Disk(),
         system,
@@ -240,7 +240,7 @@ def ours(
 
 
 def unread(error: str) -> str:
-    """Cut off why a file was not read, which the loader tells by number only."""
+    """Cut off why a file was not read, which the loader tells only by a number."""
     before, words, _ = error.partition("cannot read file data")
     return before + words
 
@@ -261,7 +261,7 @@ def main(work: Path, cases: int, seed: int, cache: Path | None) -> None:
         mine = ours(program, system, variables, used)
         used["damaged"] += bool(theirs[1])
         used["missing"] += any("not found" in line for line in theirs[0])
-        # In the trace libraries are missing at the end; a damaged one ends it at once.
+        # The loader lists missing libraries and goes on; at a damaged one, it ends at once.
         same = unread(theirs[1]) == unread(mine[1]) if theirs[1] or mine[1] else theirs == mine
         if not same:
             rest = [sorted(theirs[0] - mine[0]), sorted(mine[0] - theirs[0])]

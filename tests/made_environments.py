@@ -17,7 +17,7 @@ BUNDLES = [
     ("lib/python3.8/site-packages/nvidia/cublas/lib/libcublas.so.12", True),
     ("lib/python3.8/site-packages/nvidia/cublas/include/cublas.h", False),
     ("lib/python3.13/site-packages/nvidia/cu13/lib/libcudart.so.13", True),
-    # It comes with XGBoost, say, and is no part of a toolkit.
+    # NCCL comes with XGBoost, for example, and is not part of a toolkit.
     ("lib/python3.13/site-packages/nvidia/nccl/lib/libnccl.so.2", False),
     ("lib64/python3.8/site-packages/nvidia/cublas/lib/libcublas.so.12", True),
     ("lib64/python3.8/site-packages/torch/lib/libtorch_cpu.so", False),
@@ -37,7 +37,7 @@ BUNDLES = [
 
 
 class Env:
-    """A prefix to be filled; its site-packages is there from the start."""
+    """A prefix to be filled; its site-packages exists from the start."""
 
     def __init__(self, prefix: Path, site: str = SITE) -> None:
         self.prefix = prefix
@@ -78,7 +78,7 @@ class Env:
 
 
 def cudnn_pin(cuda: int, version: str) -> str:
-    """Return what PyTorch's wheels for Linux require of cuDNN's."""
+    """Return how PyTorch's wheels for Linux require cuDNN."""
     return f'nvidia-cudnn-cu{cuda} (=={version}) ; platform_system == "Linux"'
 
 

@@ -25,7 +25,7 @@ def asks_property(name: str, *parts: int) -> str:
 
 @dataclass(frozen=True)
 class Made:
-    """A library of the made toolkit: its file in a wheel, what it says, what it needs."""
+    """A library of the made toolkit: its file in a wheel, what it answers, what it needs."""
 
     project: str
     version: str
@@ -93,7 +93,7 @@ HEADERS = {
 
 
 def library(path: Path, soname: str, code: str, needed: Sequence[str] = ()) -> Path:
-    """Compile a library; what it needs lies beside it, and is found by LD_LIBRARY_PATH alone."""
+    """Compile a library; what it needs is next to it, and is found only by LD_LIBRARY_PATH."""
     path.parent.mkdir(parents=True, exist_ok=True)
     links = [f"-l:{name}" for name in needed]
     command = ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", f"-Wl,-soname,{soname}"]

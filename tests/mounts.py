@@ -1,4 +1,4 @@
-"""Running programs where they may mount, unseen by others."""
+"""Running programs where they may mount file systems without others seeing them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ done
 unset HOME
 exec "$@"
 """
-"""Run a program for whom neither HOME nor an account names a home folder."""
+"""Runs a program for which neither HOME nor an account names a home folder."""
 
 
 def in_own_mounts(
@@ -26,7 +26,7 @@ def in_own_mounts(
     env: dict[str, str] | None = None,
     timeout: float = 120,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a shell script in mounts of its own; skips, or fails in CI, where that is forbidden."""
+    """Run a shell script with mounts of its own; if that is forbidden, skip, or fail in CI."""
     options = ["-m"] if os.geteuid() == 0 else ["-r", "-m"]
     if (
         shutil.which("unshare") is None

@@ -41,7 +41,7 @@ def nginx(root: Path, work: Path) -> Iterator[str]:
         port = one.getsockname()[1]
     file = work / "nginx.conf"
     file.write_text(_CONFIGURATION.format(work=work, root=root, port=port))
-    # As root its workers are somebody else, who may not enter a folder of the tests.
+    # Started by root, its workers run as another user, who may not enter a folder of the tests.
     user = ["-g", "user root;"] if os.geteuid() == 0 else []
     command = [require("nginx"), "-c", str(file), "-e", str(work / "error.log"), *user]
     with subprocess.Popen(command) as process:

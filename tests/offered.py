@@ -17,7 +17,7 @@ from tools import require
 _FOLDER = Path(__file__).parent.parent / "completions"
 
 Offers = dict[str, str]
-"""What is offered for one line: each word with its description, empty where there is none."""
+"""What is offered for one line: each word with its description, empty if there is none."""
 
 _BASH = """
 source "$1" || exit
@@ -39,8 +39,8 @@ for line in $argv[2..]
     printf '\\0'
 end
 """
-# Asked as the line editor asks, with `compadd` overheard. All goes through a file: what the
-# editor draws on the terminal is nobody's contract.
+# Completion is called as the line editor calls it, with `compadd` overheard. Everything goes
+# through a file: what the editor draws on the terminal is not guaranteed.
 _ZSH = """
 fpath=({folder} $fpath)
 autoload -Uz compinit
@@ -70,7 +70,7 @@ bindkey '^I' overheard
 def _run(home: Home, command: Sequence[str | Path], lines: Sequence[str]) -> list[str]:
     done = subprocess.run(
         [*command, *lines],
-        # Whatever started a process would fail.
+        # With this PATH, an attempt to start a process would fail.
         env=home.env | {"PATH": str(home.path)},
         cwd=home.path,
         capture_output=True,
@@ -111,7 +111,7 @@ def _zsh(home: Home, lines: Sequence[str]) -> list[str]:
 
 
 def _until(shell: pexpect.spawn[bytes], done: Callable[[], bool]) -> None:
-    """Wait for what the shell writes into a file, reading its terminal meanwhile."""
+    """Wait until the shell is `done`, and keep reading its terminal meanwhile."""
     end = time.monotonic() + 60
     while not done():
         assert time.monotonic() < end, shell.before

@@ -1,4 +1,4 @@
-"""Libraries for LD_PRELOAD that make what changes folders fail, be slow, or end the process."""
+"""Libraries for LD_PRELOAD that make calls that change folders fail, be slow, or kill."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def preloaded(
     last: int | None = None,
     number: int = 0,
 ) -> dict[str, str]:
-    """Return the variables under which calls of `step` in the store, from the `first` to the
-    `last` (1 << 30 for all), do `act`; failing ones with the error `number`."""
+    """Return the variables with which calls of `step` in the store, from the `first` to the
+    `last` (1 << 30 for all), do `act`; those that fail do so with the error `number`."""
     library = folder / "preloaded.so"
     if not library.exists():
         source = folder / "preloaded.c"
@@ -78,5 +78,5 @@ EVERY = 1 << 30
 
 
 def no_hard_links(folder: Path, number: int) -> dict[str, str]:
-    """Return the variables under which there are no hard links, as on some file systems."""
+    """Return the variables with which there are no hard links, as on some file systems."""
     return preloaded(folder, "fail", "link", last=EVERY, number=number)

@@ -1,4 +1,4 @@
-"""Environments that py-rattler makes, a conda engine that shares no code with conda."""
+"""Environments made by py-rattler, a conda engine that shares no code with conda."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import rattler
 
 SUBDIR = getattr(rattler, "Subdir", None) or rattler.Platform
-"""What it calls conda's names for platforms: older versions that serve have only the latter."""
+"""py-rattler's class for conda's platform names: older versions have only `Platform`."""
 
 
 def rattler_install(channel: Path, prefix: Path, cache: Path, wanted: str) -> None:

@@ -105,7 +105,7 @@ def record(path: str, data: bytes, **changes: Any) -> dict[str, Any]:
 
 
 def conda_tar(*members: bytes, index: bytes | None = None, end: bytes = ZEROS) -> bytes:
-    """Return the tar of a small cudatoolkit with more `members`, uncompressed."""
+    """Return the uncompressed tar of a small cudatoolkit, with further `members`."""
     first = index_member() if index is None else index
     return first + member(LIBRARY, b"cudart") + b"".join(members) + end
 
@@ -156,7 +156,7 @@ WHEEL = "nvidia_cuda_nvcc-13.0.88.dist-info"
 def wheel_parts(
     files: Mapping[str, bytes] | None = None, record: bytes | None = None, **more: bytes
 ) -> dict[str, bytes]:
-    """Return the members of a small wheel with a right RECORD; `more` changes dist-info files."""
+    """Return the members of a small wheel with a correct RECORD; `more` changes its dist-info."""
     texts = {
         "METADATA": b"Metadata-Version: 2.1\nName: nvidia-cuda-nvcc\nVersion: 13.0.88\n\n",
         "WHEEL": b"Wheel-Version: 1.0\nTag: py3-none-manylinux2014_x86_64\n",

@@ -59,7 +59,7 @@ class Place:
 
 
 def made_place(home: Home, monkeypatch: pytest.MonkeyPatch) -> Place:
-    """Fill a home whose `cudaswitch` notes in `asked` that it was asked, and act in it."""
+    """Fill a home whose `cudaswitch` notes in `asked` that it was called, and use that home."""
     folder = home.path.parent
     monkeypatch.setenv("CUDASWITCH_HOME", str(home.store))
     monkeypatch.delenv("CUDASWITCH_STORES", raising=False)

@@ -17,7 +17,7 @@ from cudaswitch.platforms import current_platform
 def require(tool: str) -> str:
     """Return the path of `tool`; without it, skip the test at home and fail it in CI.
 
-    A shell that is silently not tested is a promise not kept, so CI must have them all.
+    A shell that is silently not tested is a broken promise, so CI must have them all.
     """
     path = shutil.which(tool)
     if path is not None:
@@ -36,7 +36,7 @@ def console_script() -> Path:
 
 
 def executable(path: Path, text: str = "#!/bin/sh\n") -> Path:
-    """Write a program: a script that does nothing, where no `text` says what it does."""
+    """Write a program: by default, a script that does nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     path.chmod(0o755)
@@ -44,9 +44,9 @@ def executable(path: Path, text: str = "#!/bin/sh\n") -> Path:
 
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
-"""For tests in which something is another user's."""
+"""For tests in which something belongs to another user."""
 only_linux_64 = pytest.mark.skipif(current_platform() != "linux-64", reason="made for linux-64")
-"""For tests with packages of that platform."""
+"""For tests with packages for that platform."""
 
 
 def as_plain_user(*command: str | Path) -> list[str | Path]:

@@ -1,4 +1,4 @@
-"""The system calls of a command, as strace sees them: which changed files, in what order."""
+"""The system calls of a command, as strace sees them: those that changed files, in order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Call:
 
 
 def traced(home: Home, *arguments: str | Path, cwd: Path) -> list[Call]:
-    """Run a command that must end well, and return its calls in the order of their ends."""
+    """Run a command that must succeed, and return its calls in the order in which they ended."""
     log = home.path / "strace"
     command = ["-f", "-y", "-s", "4096", "-o", log, "-e", f"trace={','.join(_TRACED)}"]
     done = subprocess.run(
@@ -49,7 +49,7 @@ def traced(home: Home, *arguments: str | Path, cwd: Path) -> list[Call]:
 
 
 def injected(rule: str, *command: str | Path) -> list[str | Path]:
-    """Return the command line of a command one of whose calls strace makes fail."""
+    """Return a command line that runs a command while strace makes one of its calls fail."""
     name = rule.partition(":")[0]
     quiet = ["-f", "-qq", "-o", "/dev/null", "-e", f"trace={name}"]
     return [require("strace"), *quiet, "-e", f"inject={rule}", *command]

@@ -1,4 +1,4 @@
-"""What `verify` finds in a store, and damage that only a hash can tell."""
+"""What `verify` finds in a store, and damage that only a hash can reveal."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ LIBRARY = f"{CUDNN}/tree/lib/libcudnn.so.7.6.5"
 def flip(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
-    # In place, and with the time that it had: only the hash can tell.
+    # In place, and with its old time: only the hash can reveal the change.
     status = path.stat()
     path.write_bytes(content)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def found_by(done: Done, home: Home) -> set[tuple[str, str]]:
-    """Return what a `verify --json` has found: kinds, with paths below the store."""
+    """Return what a `verify --json` has found: kinds, with paths relative to the store."""
     rows = json.loads(done.stdout)["findings"]
     assert done.returncode == (1 if rows else 0), done.stderr
     return {(row["kind"], str(Path(row["path"]).relative_to(home.store))) for row in rows}

@@ -1,4 +1,4 @@
-"""Zstandard, of which Python has its own from 3.14 on."""
+"""Zstandard, which Python has in its standard library from 3.14 on."""
 
 from __future__ import annotations
 

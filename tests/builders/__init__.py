@@ -1,8 +1,8 @@
 """What tests are made with: real libraries, packages, archives, channels and a real toolkit.
 
-Every builder is a plain function that writes real files. Dear things are built once per test
-session (`builders.cache`); what a function returns without having been given a folder is shared
-and must not be changed.
+Every builder is a plain function that writes real files. What is slow to build is built once per
+test session (`builders.cache`); what a function returns without having been given a folder is
+shared and must not be changed.
 """
 
 from builders.archives import tar_archive, wheel

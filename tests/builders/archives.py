@@ -27,7 +27,7 @@ def tar_archive(target: Path, top: str, tree: Tree) -> Path:
 
 
 def _open_tar(target: Path) -> tarfile.TarFile:
-    """Open `target` for writing at the compressor's fast level."""
+    """Open `target` for writing, at the compressor's fastest level."""
     if target.suffix == ".xz":
         return tarfile.open(target, "w:xz", preset=0)
     return tarfile.open(target, "w:gz", compresslevel=1)
@@ -50,7 +50,7 @@ def wheel(
 ) -> Path:
     """Write a wheel and return its path; `name` is the project's, with hyphens.
 
-    Executables are stored as 0744, as in NVIDIA's wheels (what a plain unzip would leave
+    Executables are stored as 0744, as in NVIDIA's wheels (a plain unzip would leave them
     without the execute bit); wheels cannot hold links, so `tree` must have none.
     """
     assert not any(isinstance(content, Link) for content in tree.values()), "a link in a wheel"

@@ -20,7 +20,7 @@ class Writes:
 
 
 Symbols = Mapping[str, "int | str | Writes"]
-"""What a library exports: a function that returns the number or text, or one that writes it."""
+"""What a library exports: functions that return a number or text, or that write a number."""
 
 
 def _function(name: str, value: int | str | Writes) -> str:
@@ -62,7 +62,7 @@ def _padded(data: bytes) -> bytes:
 
 
 def _exports(name: str, symbols: Mapping[str, int]) -> tuple[bytes, int]:
-    """Return the body of the only section and where in it the export directory starts."""
+    """Return the body of the only section, and where the export directory starts in it."""
     # Each function is `mov eax, value; ret`, padded to eight bytes.
     code = b"".join(b"\xb8" + struct.pack("<I", symbols[key]) + b"\xc3\xcc\xcc" for key in symbols)
     ordered = sorted(symbols)

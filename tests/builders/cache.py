@@ -1,4 +1,4 @@
-"""What is dear to build: built once per test session, shared by all its workers."""
+"""What is slow to build: built once per test session, and shared by all its workers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cache_folder() -> Path:
 def cached(name: str, build: Callable[[Path], object]) -> Path:
     """Return the folder `name` of the cache, filled by `build(folder)` at its first use.
 
-    It is shared: callers read it and never change what lies in it.
+    It is shared: callers read it and never change what is in it.
     """
     folder = cache_folder() / name
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -41,7 +41,7 @@ def _sha256(path: Path) -> str:
 
 
 def _path_entry(root: Path, name: str, files: Tree) -> dict[str, Any]:
-    """Describe one path; a link carries hash and size of what it leads to, as conda-build does."""
+    """Describe one path; a link gets hash and size of what it leads to, as with conda-build."""
     path, content = root / name, files[name]
     entry: dict[str, Any] = {
         "_path": name,
@@ -101,7 +101,7 @@ def _add_members(tar: tarfile.TarFile, root: Path, names: Iterable[str]) -> None
 
 
 def _write_bz2(target: Path, root: Path, names: Sequence[str]) -> None:
-    """Write a `.tar.bz2`; large ones in several streams, which is lawful and uses every core."""
+    """Write a `.tar.bz2`; a large one in several streams, which is allowed and uses every core."""
     with tempfile.TemporaryFile() as plain, ThreadPoolExecutor() as pool:
         with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as tar:
             _add_members(tar, root, names)
@@ -125,7 +125,7 @@ def _write_conda(target: Path, root: Path, names: Sequence[str]) -> None:
 _WRITERS = {"tar.bz2": _write_bz2, "conda": _write_conda}
 
 
-def conda_package(  # the five words of a package are known in this order
+def conda_package(  # packages are usually described by five words in this order
     directory: Path,
     name: str,
     version: str,
@@ -181,8 +181,8 @@ def index_of(package: Path) -> dict[str, Any]:
 def local_channel(directory: Path, packages: Iterable[Path]) -> Path:
     """Lay `packages` out as a channel with repodata.json, and return the channel's folder.
 
-    Packages keep the subdir that they name themselves; `noarch` is always there, because
-    every client asks for it.
+    Packages keep the subdir that they state; `noarch` is always there, because every client
+    asks for it.
     """
     repodata: dict[str, dict[str, dict[str, Any]]] = {"noarch": {}}
     for package in packages:

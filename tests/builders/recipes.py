@@ -63,7 +63,7 @@ def cudnn_number(version: str) -> int:
 
 
 def cudnn_headers(version: str, folder: str = "include") -> Tree:
-    """Return the headers: before cuDNN 8 the version stood in cudnn.h itself."""
+    """Return the headers: before cuDNN 8, the version was in cudnn.h itself."""
     major, minor, patch = version.split(".")[:3]
     scale = 10000 if int(major) >= 9 else 1000
     defines = (

@@ -1,4 +1,4 @@
-"""NVIDIA's redist tree: an index in the real schema, and archives where it says they are.
+"""NVIDIA's redist tree: an index in the real schema, and the archives where the index says.
 
 Schema and key order as in redistrib_13.0.2.json and (cuDNN) redistrib_8.9.7.json.
 """

@@ -1,4 +1,4 @@
-"""Runfiles as NVIDIA's are: made by the real makeself, in the layouts of three eras of CUDA."""
+"""Runfiles like NVIDIA's: made by the real makeself, in the layouts of three eras of CUDA."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def makeself(
     start = File(f"#!/bin/sh\n{touch}\n".encode(), executable=True)
     with tempfile.TemporaryDirectory() as folder:
         write_tree(Path(folder) / "pkg", {"cuda-installer": start, **tree})
-        # The least effort of the compressor, or a real toolkit takes its time.
+        # With the compressor's least effort, as packing a real toolkit would take long.
         effort = () if packing == "nocomp" else ("--complevel", "1")
         form = (f"--{packing}", *effort, *options)
         command = [tool, "--quiet", *form, f"{folder}/pkg", str(target), label, "./cuda-installer"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     if canary:
-        # In one line with the first command of makeself's own, so that the lines still count.
+        # On the line of makeself's own first command, so that the number of lines stays right.
         content = target.read_bytes()
         first = b"ORIG_UMASK=`umask`\n"
         assert content.count(first) == 1
@@ -52,7 +52,7 @@ def makeself(
 
 
 def outer_tree(tree: Tree, era: RunfileEra, version: str) -> dict[str, Content]:
-    """Return what a runfile of that era holds: a toolkit, and beside it what nobody wants."""
+    """Return what a runfile of that era holds: a toolkit, and what is not to be installed."""
     driver = b"#!/bin/sh\nexit 1\n"
     if era == "10.1-10.2":
         inside = {f"builds/cuda-toolkit/{name}": content for name, content in tree.items()}
@@ -76,7 +76,7 @@ def outer_tree(tree: Tree, era: RunfileEra, version: str) -> dict[str, Content]:
 
 
 def _component_tree() -> dict[str, Content]:
-    """Return the real toolkit by component, as from 11 on: libraries and headers in targets."""
+    """Return the real toolkit by component, as CUDA 11 and later: libraries, headers in targets."""
     tree: dict[str, Content] = {}
     for part in parts():
         folder = part.component.redist
@@ -91,7 +91,7 @@ def _component_tree() -> dict[str, Content]:
 
 
 def _whole_tree() -> dict[str, Content]:
-    """Return the real toolkit in one folder, as to 10.2."""
+    """Return the real toolkit in one folder, as up to CUDA 10.2."""
     tree: dict[str, Content] = {
         "include": Link(f"{TRIPLE}/include"),
         "lib64": Link(f"{TRIPLE}/lib"),
@@ -111,7 +111,7 @@ def nested(
     packing: Packing = "gzip",
     canary: Path | None = None,
 ) -> Path:
-    """Write a runfile of the time to 10.0: the toolkit is a runfile in it, one of several."""
+    """Write a runfile as up to CUDA 10.0: the toolkit is a runfile in it, one of several."""
     with tempfile.TemporaryDirectory() as folder:
         inner = Path(folder) / f"cuda-linux.{version}-24817639.run"
         text = f"CUDA Version {version}\n".encode()

@@ -110,12 +110,12 @@ COMPONENTS = (
         "cuda_culibos", "nvidia-cuda-culibos", "manylinux_2_25_{machine}", ("lib/libculibos.a",)
     ),
 )
-"""Who owns what, from the RECORD files of the wheels; together they are all that nvcc needs."""
+"""Which part has which files, from the wheels' RECORD files; together, all that nvcc needs."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A component as it is here: its version and its files, by their path in the toolkit."""
+    """A component of the toolkit used here: its version, and its files by their path in it."""
 
     component: Component
     version: str
@@ -123,7 +123,7 @@ class Part:
 
 
 def _candidates() -> Iterator[Path]:
-    """Yield where a person's toolkit may be, as a person would look for it."""
+    """Yield where the user's toolkit may be, as a user would look for it."""
     for variable in ("CUDA_HOME", "CUDA_PATH"):
         if value := os.environ.get(variable):
             yield Path(value)
@@ -142,7 +142,7 @@ def _nvcc_version(root: Path) -> str:
 
 
 def _is_usable(root: Path) -> bool:
-    """Tell whether wheels and components can be made of it: whole, and CUDA 13 or newer."""
+    """Tell whether wheels and components can be made of it: complete, and CUDA 13 or newer."""
     parts = ("bin/nvcc", "nvvm/bin/cicc", "include/crt/host_config.h", "include/cuda_runtime.h")
     if not all((root / part).is_file() for part in parts) or not _library_folder(root):
         return False
@@ -164,7 +164,7 @@ def _fetch(folder: Path) -> None:
 
 
 def whole_toolkit() -> Path:
-    """Return the toolkit that everything here is made of, with Thrust and CUB, to be read only."""
+    """Return the toolkit that everything here is made of, with Thrust and CUB; only read it."""
     for root in _candidates():
         if _is_usable(root):
             return root
@@ -186,7 +186,7 @@ def _versions(root: Path) -> dict[str, str]:
 
 
 def _files_of(component: Component, root: Path) -> dict[str, Path]:
-    """Find a component's files; a library that is there under several names is taken once."""
+    """Find a component's files; a library that has several names is taken once."""
     libraries = _library_folder(root)
     assert libraries is not None
     found: dict[str, Path] = {}
@@ -195,7 +195,7 @@ def _files_of(component: Component, root: Path) -> dict[str, Path]:
         base = libraries if head == "lib" else root / head
         for path in base.glob(tail):
             name = path.relative_to(base).as_posix()
-            # `libcudart.so.13`, as in the wheels, stands for the file and all its links.
+            # As in the wheels, `libcudart.so.13` stands for the file and all its links.
             if path.is_file() and not re.search(r"\.so\.\d+\.", name):
                 found[f"{head}/{name}"] = path.resolve()
     return dict(sorted(found.items()))
@@ -230,12 +230,12 @@ def real_toolkit() -> Path:
 
 
 def toolkit_version() -> str:
-    """Return its nvcc's version, such as `13.0.88`."""
+    """Return the version of the real toolkit's nvcc, such as `13.0.88`."""
     return parts()[0].version
 
 
 def runtime_number() -> int:
-    """Return what HELLO_CU prints with it, such as 13000 (CUDART_VERSION)."""
+    """Return what HELLO_CU prints with the real toolkit, such as 13000 (CUDART_VERSION)."""
     header = (real_toolkit() / "include/cuda_runtime_api.h").read_text(errors="replace")
     found = re.search(r"#define CUDART_VERSION\s+(\d+)", header)
     assert found, "cuda_runtime_api.h defines no CUDART_VERSION"
@@ -290,7 +290,7 @@ def toolkit_wheels() -> list[Path]:
 def toolkit_conda_package(form: Form) -> Path:
     """Return the toolkit as one conda package, cuda-toolkit.
 
-    Headers and libraries lie below targets/, with links in lib/, as in conda-forge's packages.
+    Headers and libraries are below targets/, with links in lib/, as in conda-forge's packages.
     """
 
     def build(folder: Path) -> None:

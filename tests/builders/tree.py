@@ -35,7 +35,7 @@ Content = bytes | File | Link | Path
 """Bytes, a described file, a link, or a file somewhere else to copy with its mode."""
 
 Tree = Mapping[str, Content]
-"""Relative paths with `/` and what lies there."""
+"""Relative paths with `/`, and what is there."""
 
 
 def write_tree(root: Path, tree: Tree) -> None:
@@ -61,7 +61,7 @@ def write_tree(root: Path, tree: Tree) -> None:
 def versioned(folder: str, library: str, soname: str, full: str, content: Content) -> Tree:
     """Return a library as Linux ships it: `libX.so` -> `libX.so.<soname>` -> `libX.so.<full>`.
 
-    Where soname and full version are the same, there is one link less.
+    If soname and full version are the same, there is one link less.
     """
     tree: dict[str, Content] = {f"{folder}/{library}.so.{full}": content}
     if soname != full:
