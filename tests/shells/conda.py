@@ -19,7 +19,7 @@ _SYSTEM_PATH = "/usr/bin:/bin"
 
 
 class Conda(ABC):
-    """Says in a shell's words what a person would type; every method returns script text."""
+    """Says in a shell's words what a user would type; every method returns script text."""
 
     name: str
     base_path: str
@@ -34,7 +34,7 @@ class Conda(ABC):
 
     @abstractmethod
     def reactivate(self, shell: Shell) -> str:
-        """Do what ends a `conda install` into the active environment."""
+        """Do what a `conda install` into the active environment does at its end."""
 
     @abstractmethod
     def run(self, shell: Shell, prefix: Path, *command: str) -> str:
@@ -57,7 +57,7 @@ class Emulator(Conda):
     base_path: str = _SYSTEM_PATH
 
     def variables(self, shell: Shell) -> str:
-        """Set what the emulator's functions want."""
+        """Set the variables that the emulator's functions need."""
         exe, python = ("CONDA_EXE", str(EMULATOR)), ("CONDA_PYTHON_EXE", sys.executable)
         return f"{shell.set(*exe)}\n{shell.set(*python)}"
 
@@ -103,7 +103,7 @@ class RealConda(Conda):
 
     def activate(self, shell: Shell, prefix: Path, *, stack: bool = False) -> str:
         words = super().activate(shell, prefix, stack=stack and self.stacks(shell))
-        # Its xonsh warns of each environment that goes by its path.
+        # In xonsh, conda warns about each environment that is named by its path.
         return f"{words} e>/dev/null" if shell.name == "xonsh" else words
 
     def reactivate(self, shell: Shell) -> str:
@@ -121,7 +121,7 @@ def real_conda() -> RealConda | None:
     exe = shutil.which("conda")
     if exe is None:
         return None
-    # A first activation adds this folder where it is missing.
+    # A first activation adds this folder if it is missing.
     condabin = Path(exe).resolve().parent.parent / "condabin"
     return RealConda(exe, f"{condabin}:{_SYSTEM_PATH}")
 

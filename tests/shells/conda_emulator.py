@@ -1,4 +1,4 @@
-"""Runs conda_transitions.py: what is imported is compiled once, a script at each of its starts."""
+"""Runs conda_transitions.py by importing it: a module is compiled once, a script at each start."""
 
 import sys
 

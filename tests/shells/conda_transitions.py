@@ -8,14 +8,14 @@ The first two print code for the calling shell to evaluate, which conda_emulator
 Two traits make conda a hard neighbour for hooks, and are the reason for this file: the new
 PATH is computed here, before any script of the transition runs, and it is exported before the
 deactivation scripts only when an environment is left, otherwise after them.
-A third one: variables of an environment (`conda env config vars`) replace those of the shell, and
-what these were before is kept as `__CONDA_SHLVL_N_NAME`, to come back when the environment is left.
-With EMULATED=mamba that happens in mamba's order.
+A third one: variables of an environment (`conda env config vars`) replace those of the shell, whose
+values are kept as `__CONDA_SHLVL_N_NAME`, and restored when the environment is left.
+With EMULATED=mamba, that happens in mamba's order.
 Not emulated: prompts, base, variables of packages, names of environments, `max_shlvl`.
 
 conda_emulator.py runs it with `python -I -S`, so it imports nothing but the standard library, and
-of that what costs nothing: with `pathlib` and `typing` each of thousands of transitions takes
-twice as long.
+of that only what costs nothing: with `pathlib` and `typing`, each of thousands of transitions
+takes twice as long.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Active:
         return [f"{new}/bin", *self.path]
 
     def path_with_instead(self, new: str | None) -> list[str]:
-        """Put `new` where the active environment is, in front when that is nowhere on PATH."""
+        """Put `new` where the active environment is, or in front if that is not on PATH."""
         wanted = [f"{new}/bin"] if new else []
         if f"{self.prefix}/bin" not in self.path:
             return wanted + self.path
@@ -79,7 +79,7 @@ def _variables(prefix: str) -> dict[str, str]:
     state = f"{prefix}/conda-meta/state"
     if not os.path.exists(state):
         return {}
-    # Only here: the import costs more than the rest of a transition.
+    # Imported only here, as the import costs more than the rest of a transition.
     import json
 
     with open(state, encoding="utf-8") as file:
@@ -150,7 +150,7 @@ def deactivate(now: Active, suffix: str) -> list[Step]:
 
 
 def _given_back(now: Active) -> tuple[list[Step], list[Step]]:
-    """Return what unsets and what sets the variables that the active environment replaced."""
+    """Return the steps that unset and those that restore what the active environment replaced."""
     unset, back = [], []
     for name in _variables(now.prefix):
         if kept := now.env.get(f"__CONDA_SHLVL_{now.level - 1}_{name}"):
@@ -161,7 +161,7 @@ def _given_back(now: Active) -> tuple[list[Step], list[Step]]:
 
 
 def _as_mamba(steps: list[Step], level: int) -> list[Step]:
-    """Set variables before PATH, and take away what is kept as soon as it comes back."""
+    """Set variables before PATH, and delete the values that are kept as soon as they return."""
     sets = (step for step in steps if step.action == "set")
     own = [step for step in sets if step.name[:5] not in ("PATH", "CONDA")]
     rest = [step for step in steps if step not in own]
@@ -219,7 +219,7 @@ def code_for(dialect: str, arguments: list[str], env: dict[str, str]) -> str:
 
 def run(prefix: str, command: list[str]) -> int:
     """Do `conda run`: activate in a bash, run, source what deactivates, return the status."""
-    # Only here: their import would double the time of every transition.
+    # Imported only here, as they would double the time of every transition.
     import subprocess
     import tempfile
 

@@ -22,14 +22,14 @@ INTEGRATED = ("bash", "zsh", "fish", "tcsh", "xonsh", "nu")
 
 @pytest.fixture(scope="session")
 def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
-    """A person with three toolkits. Shared: tests may pin their own environments, no more."""
+    """A user with three toolkits. Shared: tests may pin their own environments, no more."""
     return make_person(tmp_path_factory.mktemp("person") / HOSTILE_FOLDER)
 
 
 def make_person(
     folder: Path, integrated: tuple[str, ...] = INTEGRATED, compilers: Path | None = None
 ) -> Person:
-    """Make a person; the gcc in the folder `compilers` is refused by the second toolkit's nvcc."""
+    """Make a user; the gcc in the folder `compilers` is refused by the second toolkit's nvcc."""
     home = make_home(folder)
     kits = kits_in(folder / "toolkits")
     path = home.env["PATH"]
@@ -45,7 +45,7 @@ def make_person(
 
 
 def ready_file(home: Home, shell: str) -> Path:
-    """Write the file that a startup file loads, without the line there."""
+    """Write the file that a startup file would load, without a line in the user's own."""
     elsewhere = str(home.path.with_name("elsewhere"))
     variables = {"HOME": elsewhere, "ZDOTDIR": elsewhere, "XDG_CONFIG_HOME": elsewhere}
     done = home.run("init", "--install", shell, "--yes", **variables)
@@ -69,7 +69,7 @@ def made_once(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Calla
     """Make pinned environments for all tests of a module: a pin takes longer than a history.
 
     `variables` are what `conda env config vars set` has set in some of them, pinned or not;
-    `pins` are the words of those that are pinned after that.
+    `pins` are the arguments of `pin` for those that are pinned after that.
     """
     made: dict[str, Path] = {}
 
@@ -93,14 +93,14 @@ def session(
     person: Person, pinned_folder: Path, plain_folder: Path, shell: Shell, conda: Conda
 ) -> Session:
     """A shell among pinned environments, for tests that name `shell` and `conda`."""
-    # What conda's own alias for tcsh hands on after the first word is expanded again.
+    # conda's own alias for tcsh expands everything after the first word again.
     plain = shell is TCSH and isinstance(conda, RealConda)
     return Session(person, plain_folder if plain else pinned_folder, shell, conda)
 
 
 @pytest.fixture
 def at_prompt(person: Person, tmp_path: Path) -> Iterator[Open]:
-    """Open a shell; what is given as `before` stands in its rc file before our line."""
+    """Open a shell; the text `before` comes before our line in its rc file."""
     opened: list[Terminal] = []
 
     def start(shell: Shell, before: str = "") -> Terminal:

@@ -24,12 +24,12 @@ _ENV = shutil.which("env") or "/usr/bin/env"
 
 # Each `snap` lets a child print what it was given: the shell's own view may differ from what
 # it exports. The path of `env` is absolute, so that a test may break PATH, and the exit status
-# of the command before comes through.
+# of the previous command is passed through.
 _SNAP_POSIX = """snap() {{ set -- "$1" "$?"; {env} -0 >{folder}/"$1"; return "$2"; }}"""
 _SNAP_FISH = (
     """function snap; set -l before $status; {env} -0 >{folder}/$argv[1]; return $before; end"""
 )
-# There a word and a Python value are spelled differently, so these commands take words.
+# In xonsh, words and Python values are spelled differently, so these commands take words.
 _SNAP_XONSH = """$XONSH_SUBPROC_CMD_RAISE_ERROR = $XONSH_SUBPROC_RAISE_ERROR = False
 from xonsh.tools import unthreadable
 def _snap(args):
@@ -44,7 +44,7 @@ _command("unset_variable", __xonsh__.env.__delitem__)
 _command("prepend_to", lambda name, at: __xonsh__.env.__setitem__(name, [at, *_listed(name)]))
 _command("append_to", lambda name, at: __xonsh__.env.__setitem__(name, [*_listed(name), at]))
 _command("load_file", lambda path: execx(open(path).read()))"""
-# venv's activate.csh takes for granted that there is a prompt.
+# venv's activate.csh assumes that there is a prompt.
 _SNAP_CSH = """set prompt = ''
 alias snap 'set snap_status = $status; {env} -0 >{folder}/\\!:1; set status = $snap_status'"""
 _SNAP_NU = """def --env snap [name: string] {{
@@ -73,17 +73,17 @@ def _quote_csh(text: str) -> str:
 
 
 def _csh_joined(value: str) -> str:
-    # To csh a variable that is not set is an error, in a branch that is not taken, too.
+    # To csh, an unset variable is an error even in a branch that is not taken.
     return f"if ($?{{name}}) then\nsetenv {{name}} {value}\nelse\nsetenv {{name}} {{value}}\nendif"
 
 
 @dataclass(frozen=True)
 class Shell:
-    """One shell: how to start it without any rc file, and how it says a few plain things.
+    """One shell: how to start it without any rc file, and how a few simple things are said in it.
 
-    `quote`, and the templates with it, are the tests' own, so that they can disagree with
-    the product. `suffix` is that of files which the shell can source, conda's choice too.
-    `prompt` does what happens before each prompt.
+    `quote`, and the templates that use it, are the tests' own, so that they can disagree with
+    the product. `suffix` is that of files that the shell can source, the one that conda uses as
+    well. `prompt` does what happens before each prompt.
     """
 
     name: str
@@ -121,7 +121,7 @@ class Shell:
         return self.unset_template.format(name=name)
 
     def prepend(self, name: str, folder: str) -> str:
-        """Put `folder` first on the search path `name`, as a person would in an rc file."""
+        """Put `folder` first on the search path `name`, as a user would in an rc file."""
         return self.prepend_template.format(name=name, value=self.quote(folder))
 
     def append(self, name: str, folder: str) -> str:
@@ -148,7 +148,7 @@ ZSH = _posix("zsh", "-f")
 DASH = _posix("dash")
 FISH = Shell(
     name="fish",
-    # As in fish 4, where a `?` stands for itself; at terminals it is as in the fish that is here.
+    # As in fish 4, where a `?` stands for itself; at terminals, the installed fish decides.
     options=("--no-config", "--features", "qmark-noglob"),
     suffix="fish",
     quote=_quote_fish,
@@ -208,12 +208,12 @@ SHELLS = (*POSIX_SHELLS, FISH, TCSH)
 """The shells that every behaviour is tested in."""
 
 STRICT = {"bash": "set -eu", "dash": "set -eu", "zsh": "setopt nounset err_exit"}
-"""Shell → the line that makes an unset variable and a failure its end, as careful scripts have."""
+"""Shell → the line by which unset variables and failures end it, as in careful scripts."""
 
 Environment = dict[str, str]
 
 _OWN_BUSINESS = ("_", "LAST_EXIT_CODE", "CURRENT_FILE", "FILE_PWD", "PROCESS_PATH")
-"""The command or file that a shell runs, and how the last one ended, differ at every look."""
+"""The command or file that a shell runs, and how the last one ended: they differ at every snap."""
 
 
 @dataclass(frozen=True)
@@ -257,8 +257,8 @@ def run_shell(
 ) -> ShellResult:
     """Run `script` in `shell` with exactly the variables of `env`.
 
-    The script may call `snap NAME` anywhere; a name that is used again stands for its last
-    use. `options` go before the script's name, such as `-eu`.
+    The script may call `snap NAME` anywhere; of a name that is used again, the last use counts.
+    `options` go before the script's name, such as `-eu`.
     """
     with tempfile.TemporaryDirectory(prefix="shell-") as folder:
         snaps, file = Path(folder) / "snaps", Path(folder) / f"script.{shell.suffix}"

@@ -12,12 +12,12 @@ from shells.kits import Person
 from tools import executable
 
 NEW = ("cupy-cuda11x", "11.0.0")
-"""A framework for CUDA 11, where OLD is for 10.1; neither brings its own."""
+"""A framework for CUDA 11, while OLD is for 10.1; neither brings its own CUDA."""
 OLD = ("cupy-cuda101", "7.8.0")
 
 
 def spied(person: Person, shell: Shell, folder: Path) -> Person:
-    """Stand in front of the command that the integration asks, and count in `count`."""
+    """Put a program in front of the command that the integration asks; it logs calls in `count`."""
     init = folder / "init"
     program = str(person.home.run("--version").args[0])
     counting = f'#!/bin/sh\necho "$@" >>{folder}/count\nexec {program} "$@"\n'
@@ -43,7 +43,7 @@ def left(shell: Shell, variable: str = "VIRTUAL_ENV") -> str:
 
 
 def later(env: Env, *dist: str) -> str:
-    """Put another framework in the place of OLD, as a line for a shell."""
+    """Return a line for a shell that puts another framework in the place of OLD."""
     made = env.dist(*dist).parent
     away = env.prefix.parent / made.name
     shutil.rmtree(away, ignore_errors=True)

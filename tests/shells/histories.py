@@ -125,7 +125,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Evening:
-    """A history with the variables it starts from; without `loaded`, hooks are alone."""
+    """A history with the variables it starts from; without `loaded`, there are only hooks."""
 
     loaded: bool
     path: tuple[str, ...]
@@ -213,7 +213,7 @@ def say(stage: Stage, shell: Shell, event: Event) -> str:
 def draw(stage: Stage, shell: Shell, dice: random.Random) -> Evening:
     """Draw a history, and the way home from wherever it ends."""
     kits = stage.person.kits
-    # conda writes PATH between double quotes, which in tcsh no dollar survives.
+    # conda writes PATH between double quotes, in which tcsh expands every dollar.
     own = ["/own/bin", "/own two/(z)&*[a]" if shell is TCSH else "/own two/$(z)&*[a]"]
     alike = [kits[0].bin, kits[-1].bin, kits[0].lib[0], kits[-1].lib[0]]
     loaded = shell.name in stage.person.init and dice.random() < 0.8
@@ -292,7 +292,7 @@ def _flags(stage: Stage, name: str) -> list[str | None]:
 
 
 def _flag(stage: Stage, state: World, dice: random.Random) -> Event:
-    """Set one of the variables that hold flags, or put a word before or behind what is there."""
+    """Set one of the variables that hold flags, or put a word before or after what is there."""
     name = dice.choice([*FLAGS, *FLAGS, "CUDAHOSTCXX"])
     now = state.scalars.get(name)
     choice = dice.choice([*_flags(stage, name), *([f"{now} -z", f"-z {now}", now] if now else [])])
@@ -303,14 +303,14 @@ def _edit(state: World, dice: random.Random, folders: Sequence[str]) -> Event:
     variable = dice.choice(["PATH", "LD_LIBRARY_PATH"])
     fitting = [one for one in folders if ("/lib" in one) == (variable != "PATH")] + ["/own"]
     if variable == "PATH" and state.venv:
-        # Whether one of two equal entries is in the PATH that a virtualenv keeps aside can
-        # not be known once it was left for another.
+        # Once a virtualenv was left for another, it cannot be known whether one of two equal
+        # entries is in the PATH that it keeps aside.
         fitting = ["/own"]
     return (dice.choice(["prepend", "append", "drop"]), variable, dice.choice(fitting))
 
 
 def opened(person: Person, shell: Shell) -> str:
-    """Load cudaswitch, and come to the first prompt: what is set before it, startup files set."""
+    """Load cudaswitch, and come to the first prompt: all before that counts as startup files."""
     return "\n".join([person.load(shell), *([shell.prompt] if shell.name in person.init else [])])
 
 
@@ -321,7 +321,7 @@ def script(stage: Stage, shell: Shell, evenings: Sequence[Evening]) -> str:
     lines += [f"cd {shell.quote(str(stage.folder / 'nowhere'))}", conda.init(shell)]
     lines += [_PRELUDE[shell.suffix], opened(stage.person, shell)]
     for evening in evenings:
-        # A shell of its own has each, where that is to be had: in tcsh it is a process.
+        # Each history has a subshell of its own, a fish made fresh, or (`play`) a tcsh process.
         lines += {"fish": [_FRESH_FISH], "csh": []}.get(shell.suffix, ["("])
         lines.append(f"cd {shell.quote(str(stage.folder / 'nowhere'))}")
         lines.append(
@@ -342,7 +342,7 @@ def script(stage: Stage, shell: Shell, evenings: Sequence[Evening]) -> str:
                     else ["_cudaswitch_seen=''", "__cudaswitch_look"]
                 )
         elif shell.suffix == "sh":
-            # Nothing looks round as long as nothing has.
+            # As long as nothing has looked (`_cudaswitch_seen` is empty), nothing looks by itself.
             lines.append("_cudaswitch_seen=''")
         lines.append("show")
         for event in evening.events:

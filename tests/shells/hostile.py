@@ -1,4 +1,4 @@
-"""Values that only right quoting carries through a shell, and traps that show what ran."""
+"""Values that only correct quoting carries through a shell, and traps that show what ran."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 import string
 
 CANARY = "canary"
-"""The file that a value makes in the working directory when a shell runs a part of it."""
+"""The file that appears in the working directory when a shell runs a part of a value."""
 
 _TOUCH = f"touch {CANARY}"
 
@@ -123,7 +123,7 @@ BYTES = {
 
 
 def pairs() -> list[str]:
-    """Return every ASCII punctuation mark alone, doubled, and before and behind each other."""
+    """Return every ASCII punctuation mark alone, doubled, and before and after each other one."""
     marks = string.punctuation
     return [*marks, *(one + other for one in marks for other in marks)]
 
@@ -131,5 +131,5 @@ def pairs() -> list[str]:
 def random_values(count: int) -> list[str]:
     """Return values that nobody thought of, the same ones at each run."""
     alphabet = string.punctuation + " \t\n\r" + "aA1" + "'\"\\$`!" * 3 + "\u2019\u0301\U0001f692"
-    dice = random.Random(3)  # the same at each run is what is wanted
+    dice = random.Random(3)  # the same at each run, on purpose
     return ["".join(dice.choices(alphabet, k=dice.randint(2, 12))) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""Small toolkits, adopted into a store, and a person who switches between them in a shell."""
+"""Small toolkits, adopted into a store, and a user who switches between them in a shell."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from shells.driver import Environment, Shell, ShellResult, run_shell
 from tools import executable
 
 STATE = "_CUDASWITCH_"
-"""How the names of all our own bookkeeping begin."""
+"""What the names of all our bookkeeping variables begin with."""
 
 
 @dataclass(frozen=True)
 class Kit:
     """A toolkit's folder; `libraries` are its own, in the order of LD_LIBRARY_PATH.
 
-    `compiler` is the one that is named for its nvcc, which refuses every gcc newer than 11;
-    without one it takes all that there are.
+    `compiler` is the one that is chosen for its nvcc, which refuses every gcc newer than 11;
+    without one, nvcc accepts every gcc.
     """
 
     home: Path
@@ -67,7 +67,7 @@ class Kit:
 
 
 def kits_in(folder: Path) -> tuple[Kit, Kit, Kit]:
-    """Name three toolkits of three layouts below `folder`."""
+    """Describe three toolkits with three layouts below `folder`."""
     return (
         Kit(folder / "cuda-10.1", "10.1.243", ("lib64", "extras/CUPTI/lib64")),
         Kit(folder / "cuda-11.8", "11.8.0", ("targets/x86_64-linux/lib",)),
@@ -88,7 +88,7 @@ class Person:
         return shell.source(self.init[shell.name]) if shell.name in self.init else ""
 
     def use(self, shell: Shell, request: str) -> str:
-        """Switch in the shell's words: `use`, or `eval` where there is no integration."""
+        """Switch in the shell's words: `use`, or `eval` if there is no integration."""
         if shell.name in self.init:
             return f"cudaswitch use {request}"
         return f'eval "$(cudaswitch env {request} --shell {shell.name})"'

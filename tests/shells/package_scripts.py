@@ -82,7 +82,7 @@ set -e OLD_LD_LIBRARY_PATH
 set -e CUDA_HOME_OLD
 """,
 }
-"""What many have in an `env_vars.sh`: it brings back what it saw."""
+"""What many have in an `env_vars.sh`: it restores what it found."""
 KEEPING_PATH = {
     "activate": 'export OLD_PATH="$PATH" PATH="$CONDA_PREFIX/tools:$PATH"\n',
     "deactivate": 'export PATH="$OLD_PATH"\nunset OLD_PATH\n',
@@ -116,4 +116,4 @@ KEEPS_WHAT_IS_SET = {
         )
     ),
 }
-"""Scripts that keep a variable only where it is set, as conda-forge's do."""
+"""Scripts that keep a variable only if it is set, as conda-forge's do."""

@@ -12,7 +12,7 @@ from shells.kits import Person
 
 @dataclass(frozen=True)
 class Session:
-    """A person with environments `a` and `c`, that may be pinned, and `b`, that never is.
+    """A user with environments `a` and `c`, which may be pinned, and `b`, which never is.
 
     A test may make a fourth, `d`.
     """
@@ -34,7 +34,7 @@ class Session:
     def play(self, *steps: str, load: bool = False, **variables: str | None) -> ShellResult:
         start = [self.person.load(self.shell)] if load else []
         path = variables.pop("PATH", None) or self.conda.base_path
-        # A conda puts its own folder on PATH when it is loaded.
+        # conda puts its own folder on PATH when it is loaded.
         start += [self.conda.init(self.shell), self.shell.set("PATH", path)]
         bare = Person(self.person.home, self.person.kits, {})
         return bare.play(self.shell, "\n".join(start), *steps, **variables)

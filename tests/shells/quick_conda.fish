@@ -1,10 +1,10 @@
-# Defines `conda` for fish: the transitions of conda_transitions.py, in its order, in the shell
-# itself, so that thousands of them take seconds. Elements of PATH must be normalised already,
-# and prefixes absolute.
+# Defines `conda` for fish: the transitions of conda_transitions.py, in its order, but done by the
+# shell itself, so that thousands of them take seconds. Elements of PATH must be normalised
+# already, and prefixes absolute.
 
 set -q CONDA_SHLVL; or set -gx CONDA_SHLVL 0
 
-# Print PATH with $argv[2] in place of $argv[1], in front where that is not there.
+# Print PATH with $argv[2] in place of $argv[1], or in front if $argv[1] is not there.
 function quick_path_with
     set -l path $PATH
     set -l new

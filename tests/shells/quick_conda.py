@@ -13,7 +13,7 @@ _QUICK = Path(__file__).with_name("quick_conda.sh")
 
 @dataclass(frozen=True)
 class QuickConda(Emulator):
-    """Transitions in the words of the shell, where there are any; `conda run` is a process."""
+    """Transitions done by the shell, if there is a file for that; `conda run` is a process."""
 
     name: str = "quick"
 

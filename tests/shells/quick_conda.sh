@@ -1,5 +1,5 @@
 # Defines `conda` for bash, zsh and dash: the transitions of conda_transitions.py, in its order,
-# in the shell itself, so that thousands of them take seconds. Elements of PATH must be
+# but done by the shell itself, so that thousands of them take seconds. Elements of PATH must be
 # normalised already, and prefixes absolute.
 
 export CONDA_SHLVL="${CONDA_SHLVL:-0}"
@@ -8,7 +8,7 @@ __conda_hashr() {
     if [ -n "${ZSH_VERSION:-}" ]; then \rehash; else \hash -r; fi
 }
 
-# quick_path = PATH with $2 in place of $1, in front where $1 is not there; either may be empty.
+# Set quick_path to PATH with $2 in place of $1, or in front if $1 is not there; each may be empty.
 quick_path_with() {
     \local list head
     list=:$PATH:
@@ -22,7 +22,7 @@ quick_path_with() {
     quick_path=${quick_path#:} quick_path=${quick_path%:}
 }
 
-# Run the scripts of the environment $1 for $2; $3 turns their order round.
+# Run the scripts of the environment $1 for $2; $3 reverses their order.
 quick_scripts() {
     \local prefix kind script reverse
     if [ -n "${ZSH_VERSION:-}" ]; then \setopt local_options no_nomatch; fi

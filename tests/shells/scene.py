@@ -1,4 +1,4 @@
-"""A person at a shell who types conda commands: two environments, hooks, and what they leave."""
+"""A user at a shell who types conda commands: two environments, hooks, and what they leave."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shells.driver import Shell, ShellResult, run_shell
 
 
 class Scene:
-    """Two environments, `a` and `b`, and a person at a shell who types conda commands."""
+    """Two environments, `a` and `b`, and a user at a shell who types conda commands."""
 
     def __init__(self, folder: Path, shell: Shell, conda: Conda, home: Home) -> None:
         self.shell, self.conda, self.home = shell, conda, home

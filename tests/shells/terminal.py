@@ -79,7 +79,7 @@ def cd(terminal: Terminal, folder: Path) -> str:
 
 
 def seen(terminal: Terminal) -> Environment:
-    """Return what a command typed now is given, but for what shells keep themselves."""
+    """Return the variables of a command typed now, without those that shells keep themselves."""
     path = Path(terminal.directory) / "seen"
     terminal.say(f"env -0 >{terminal.shell.quote(str(path))}")
     own = ("SHLVL", "PWD", "OLDPWD", "_", "PS1", "USER", "LOGNAME", "LINES", "COLUMNS")

@@ -1,11 +1,10 @@
 """A model of a shell: what every variable must be after any events, in plain lists.
 
 It knows what conda, virtualenvs and people do to lists, and of cudaswitch only the promise:
-the strongest that asks has its toolkit in front, what was put in is taken out once, at its
-first place, and only where more copies stand than before; a value is given back where it is
-still ours; a word among flags goes in where nobody has said the like, and is taken out once,
-with the blank that came with it. That conda exports a PATH which it computed too early is
-nothing that shows.
+the strongest owner that asks has its toolkit in front; what was put in is taken out once, at its
+first place, and only if there are more copies than before; a value is restored if it is still
+ours; a word goes among flags if nobody has said something similar, and is taken out once, with
+the blank that came with it. That conda exports a PATH which it computed too early must not show.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Place:
 
 @dataclass
 class Applied:
-    """What was put in, and how many copies stood there before."""
+    """What was put in, and how many copies were there before."""
 
     want: Want
     bin: int
@@ -54,11 +53,11 @@ class Applied:
     ld_was_unset: bool
     was: dict[str, str | None]
     words: dict[str, str]
-    """What went among the flags, by variable."""
+    """The words that were put among flags, by variable."""
 
 
 def wordless(flags: str, word: str) -> str:
-    """Take a word, which may hold blanks, from between the blanks that part flags."""
+    """Remove a word, which may contain blanks, from flags that are separated by blanks."""
     parts = flags.replace(word, "\0").split(" ")
     if "\0" in parts:
         parts.remove("\0")
@@ -83,9 +82,9 @@ class World:
     ld: list[str] | None
     scalars: dict[str, str]
     cd_looks: bool
-    """Whether the shell looks round on `cd`, wherever that leads, not only at the prompt."""
+    """Whether the shell looks at every `cd`, not only at the prompt."""
     hears: bool = False
-    """Whether conda tells the shell when it has finished, and `at_once` whether that looks then."""
+    """Whether conda tells the shell when it has finished; `at_once`: whether that looks then."""
     at_once: bool = False
     heedless: bool = False
     old: list[str] | None = None
@@ -99,9 +98,9 @@ class World:
     entered: tuple[object, ...] = ()
     """What was active when the last hook settled, until the next look."""
     finished: bool = False
-    """Whether conda has said so since the last look."""
+    """Whether conda has told the shell that it has finished since the last look."""
     repaired: bool = False
-    """Whether the hook of an environment that was left ran, behind which conda's end repairs."""
+    """Whether the hook of an environment that was left ran, after which conda's end repairs."""
     applied: Applied | None = None
 
     # -- the promise ------------------------------------------------------------------
@@ -148,7 +147,7 @@ class World:
         return found
 
     def words(self, kit: Kit) -> dict[str, str]:
-        """Return what goes among the flags, by variable, and the host compiler by its."""
+        """Return the words to put among flags, by variable."""
         found = {}
         if not kit.compiler:
             return {}
@@ -199,7 +198,7 @@ class World:
     def settle(self) -> None:
         if self.heedless:
             return
-        # What the person has put into it meanwhile may go again.
+        # Folders that the user added in the meantime may have been removed again.
         unset = self.applied is not None and self.applied.ld_was_unset and self.ld != []
         self.undo()
         want = self.strongest()
@@ -267,12 +266,12 @@ class World:
 
     def conda_finished(self) -> None:
         self.finished = self.hears
-        # Where the last pinned one is left, and nothing is applied nor asked for, the prompt is
-        # early enough.
+        # When a pinned environment is left for none, and nothing is applied or asked for, the
+        # prompt is early enough.
         waits = self.repaired and self.conda is None and self.applied is None
         waits = waits and self.directories[self.cwd] is None
         want, conda = self.wants.get("C"), self.conda
-        # The repair has taken up what is below.
+        # The repair has applied what an environment below asks for.
         hooked = want and (self.repaired or (conda and want.env == conda.prefix))
         if self.at_once and self.seen and not hooked and not waits:
             self.look()
@@ -283,7 +282,7 @@ class World:
             self.entered = (self.conda, self.venv)
 
     def lost(self) -> bool:
-        """Is what is applied gone, where an environment of conda's is active?"""
+        """Tell whether what is applied is gone, while a conda environment is active."""
         kit = self.applied and self.applied.want.kit
         if not (kit and self.conda):
             return False
@@ -387,7 +386,7 @@ class World:
         self.venv, self.old = new, self.path
         self.path = [new.bin, *self.path]
         if new.pinned:
-            # It may be left for another before the next prompt.
+            # This virtualenv may be left for another before the next prompt.
             self.seen = self.seen and ("entered",)
             self.wants["V"] = new.want
             self._settle_entered()
