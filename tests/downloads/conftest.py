@@ -32,7 +32,7 @@ def cache(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No proxy, no `.netrc`, no authority of one's own; a try fails soon, and is made once more."""
+    """No proxy, no `.netrc`, no private authority; a try fails soon, and is repeated once."""
     monkeypatch.setenv("CUDASWITCH_TIMEOUT", "0.4")
     monkeypatch.setenv("CUDASWITCH_RETRIES", "1")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -43,6 +43,6 @@ def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def once(plain: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A try that fails is not made again, and fails later."""
+    """A try that fails is not repeated, and has more time."""
     monkeypatch.setenv("CUDASWITCH_TIMEOUT", "2")
     monkeypatch.setenv("CUDASWITCH_RETRIES", "0")

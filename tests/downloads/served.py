@@ -25,7 +25,7 @@ def parts(cache: Path) -> list[Path]:
 
 
 def leave_part(cache: Path, url: str, sha256: str | None = None) -> None:
-    """Let one try end in the middle, as a broken line would."""
+    """Let one try end halfway, as with a broken connection."""
     os.environ["CUDASWITCH_RETRIES"] = "0"
     with pytest.raises(SourceError):
         fetch(url, cache, sha256=sha256)

@@ -1,1 +1,1 @@
-"""Calls of the system that fail, or that a process is killed at: each in turn."""
+"""System calls that fail, or at which a process is killed: each in turn."""

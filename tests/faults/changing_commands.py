@@ -30,7 +30,7 @@ def archives_in(folder: Path) -> tuple[list[Path], list[Path]]:
 
 
 def another_build(folder: Path) -> Path:
-    """Write cuDNN under the name that `archives_in` has it, with another content."""
+    """Write cuDNN under the name that it has in `archives_in`, with other content."""
     files = {**cudnn_headers("7.6.5"), **cudnn_libraries("7.6.5"), "include/more.h": b"//\n"}
     name, version, build = CUDNN.split("-")
     needs = ["cudatoolkit 10.1.*"]
@@ -39,7 +39,7 @@ def another_build(folder: Path) -> Path:
 
 @dataclass
 class World:
-    """A person's account in one folder, with what commands work on; archives lie outside of it."""
+    """A user's account in one folder, with what commands work on; archives are outside of it."""
 
     runner: Runner
     pair: list[Path]
@@ -83,7 +83,7 @@ class World:
         )  # fmt: skip
 
     def ran(self, *arguments: str | Path) -> None:
-        """Run a command that must end well."""
+        """Run a command that must succeed."""
         done = self.run(*arguments)
         assert done.code == 0, done.shown
 
@@ -139,7 +139,7 @@ class World:
         self.ran("mirror", self.root / "tree", self.pair[0])
 
     def leave(self) -> None:
-        """Leave what `gc` is for: a note of no pin, and what killed runs left."""
+        """Leave what `gc` is for: a note of a pin that is gone, and what killed runs left."""
         self.pin_directory()
         (self.project / ".cuda-version").unlink()
         self.kill("unlink", 30, "remove", KITS[1])
@@ -172,16 +172,16 @@ PINNED = ("env/", "store/pins/")
 
 
 def _nothing(_: World) -> None:
-    """A store that is not there yet."""
+    """There is no store yet."""
 
 
 @dataclass(frozen=True)
 class Operation:
     """`command` in the world that `before` makes.
 
-    `settled` is what a second run may say where the first, killed, had done it all already: it
-    may then leave the clearing away to the next command. `steps` are the parts of it, as
-    beginnings of paths, that end before or after on their own when one of them fails.
+    `settled` is what a second run may say if the first, killed, had already done everything: it
+    may then leave the clearing away to the next command. `steps` are parts of the operation, as
+    beginnings of paths, each of which may be done or not when one of them fails.
     """
 
     name: str

@@ -2,9 +2,9 @@
 
     python -m faults.forking SOCKET      requests and replies as lines of JSON
 
-Starting Python takes most of a short command's time, and thousands of runs are wanted. Each run
+Starting Python takes most of a short command's time, and there are thousands of runs. Each run
 is a process of its own all the same: it can be killed, and its locks and files go with it. Each
-connection has a process of its own too, so that runs of several go on at once.
+connection has a process of its own too, so that several can have runs at once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LOADED = (
     "sources",
 )
 _LIMIT = 60.0
-"""Seconds after which a run hangs."""
+"""Seconds after which a run counts as hanging."""
 
 
 def _load() -> None:

@@ -1,4 +1,4 @@
-"""Runs of `cudaswitch` in processes that are forked, with a fault at the call wanted."""
+"""Runs of `cudaswitch` in forked processes, with a fault at a chosen call."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Ran:
 
 
 class Forking:
-    """The process that forks. A context manager; as many runners as one likes connect to it."""
+    """The process that forks. A context manager; any number of runners can connect to it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -71,7 +71,7 @@ class Forking:
         return self
 
     def connect(self) -> socket.socket:
-        # The path of a socket may not be long.
+        # The path of a socket must be short.
         connection = socket.socket(socket.AF_UNIX)
         folder = os.open(self.folder, os.O_PATH)
         connection.connect(f"/proc/self/fd/{folder}/socket")

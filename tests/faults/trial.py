@@ -18,7 +18,7 @@ _TEMPORARY = re.compile(r"\..+\.([0-9a-f]{8}|lock)\.tmp")
 _DATE = re.compile(rb'"(?:date|left)": "[^"]*"')
 _TOKEN = re.compile(r"/set-aside/[^/]+")
 _FOLDERS = re.compile(r"store/(packages|toolkits)/[^/]+")
-"""What appears and goes as a whole."""
+"""Folders that appear and disappear as a whole."""
 _PLACE = re.compile(r"`[^`]+`")
 
 State = Mapping[str, str]
@@ -27,7 +27,7 @@ State = Mapping[str, str]
 def state_of(root: Path) -> tuple[dict[str, str], list[str]]:
     """Describe a world, and list what a killed run has left in it.
 
-    Locks, what was downloaded, and when something was done are no part of it.
+    Locks, downloads and dates are not part of it.
     """
     found: dict[str, str] = {}
     left: list[str] = []
@@ -50,7 +50,7 @@ def state_of(root: Path) -> tuple[dict[str, str], list[str]]:
 
 
 def units(state: State) -> dict[str, dict[str, str]]:
-    """Group a state by what appears and goes as a whole: folders of the store, and files."""
+    """Group a state by what appears and disappears as a whole: folders of the store, and files."""
     found: dict[str, dict[str, str]] = {}
     for name, text in state.items():
         match = _FOLDERS.match(name)
@@ -60,7 +60,7 @@ def units(state: State) -> dict[str, dict[str, str]]:
 
 @dataclass
 class Trial:
-    """An operation in its world, which is put back before each run."""
+    """An operation in its world, which is restored before each run."""
 
     operation: Operation
     world: World
@@ -100,7 +100,7 @@ class Trial:
     def killed(self, at: int = 0, kill_after: float | None = None) -> bool:
         """Kill a run at one call, or after some seconds, and check all that must hold.
 
-        False where it ended before.
+        Returns False if it ended before that.
         """
         self.restore()
         done = self.run("kill" if at else "run", at, kill_after=kill_after)
@@ -140,10 +140,10 @@ class Trial:
         assert "internal error" not in done.err, done.shown
 
     def _is_one_of_both(self, state: State, done: Ran, *wanted: State) -> None:
-        """Before or after (or `wanted`), and each of the steps before or after on its own.
+        """Check that all is as before or after (or as in `wanted`), and so is each step by itself.
 
-        A store is made as the first step, and may be empty. An answer may be missing: where one
-        cannot be put back, it is taken away.
+        A store is made as the first step, and may be empty. An answer may be missing: one that
+        cannot be restored is removed.
         """
         steps = ("store/layout", "store/requests/", *self.operation.steps)
         mine, *theirs = (
@@ -171,9 +171,9 @@ class Trial:
             assert now.get(name) in (before.get(name), after.get(name)), f"{name}\n{done.shown}"
 
     def _can_be_used(self, state: State, left: Sequence[str], done: Ran) -> None:
-        """Commands that read work, every toolkit is whole, and shells start and activate.
+        """Check that commands that read work, toolkits are whole, and shells start and activate.
 
-        What was found of a state is not looked for again.
+        A state that has been checked is not checked again.
         """
         known = frozenset(state.items()), len(left)
         if known in self._usable:
@@ -203,11 +203,11 @@ class Trial:
         assert (shell.returncode, said) == (0, []), f"{done.shown}\n{shell.stderr}"
 
     def _ends_right(self, done: Ran) -> None:
-        """The same command again does what it should, and clears away what the first one left."""
+        """Check that the same command, run again, does its work and clears away what was left."""
         again = self.run()
         settled = self.operation.settled
         if settled is not None and settled in again.err:
-            # It had been done; the next command that writes clears away.
+            # The first run had done it all; the next command that writes clears away the rest.
             self.world.ran("install", self.world.pair[0])
         else:
             assert again.code == 0, f"{done.shown}\nagain: {again.shown}"
