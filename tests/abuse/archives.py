@@ -1,5 +1,5 @@
 """Archives that the readers' own tables (hostile_tars, hostile_packages) do not have: tars,
-streams and bombs. packages.py has those whose metadata lie; reasons.py says why each is refused.
+streams and bombs. packages.py has those whose metadata lie; reasons.py tells why each is refused.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from raw_archives import LIBRARY, ZEROS, folder, gnu_long, hard, link, member, p
 from zstd_library import zstd
 
 CANARY_UP = "../" * 4 + "canary"
-"""From the tree of a package that is being staged up to `Arena.canary`."""
+"""The way from the tree of a package being staged up to `Arena.canary`."""
 
 
 def chain(part: int) -> bytes:
-    """Links that lead through each other until the path behind them is longer than PATH_MAX."""
+    """Return links that lead through each other to a path that is longer than PATH_MAX."""
     here, there, steps = "", "d" * part, []
     out = b""
     for letter in "abcdefghijklmnop":
@@ -36,7 +36,7 @@ def chain(part: int) -> bytes:
 
 
 def with_dictionary(data: bytes, code: int) -> bytes:
-    """Let the first block of an xz stream ask for a dictionary of another size (its 3.2, 5.3.1)."""
+    """Let the first block of an xz stream ask for another dictionary size (format, 3.2, 5.3.1)."""
     out = bytearray(data)
     size = (out[12] + 1) * 4
     out[16] = code
@@ -83,7 +83,7 @@ def deflated(name: str, size: int) -> bytes:
 
 
 def with_size(data: bytes, size: int) -> bytes:
-    """Let a zip say of its last member, in both places, that it has so many bytes unpacked."""
+    """Let a zip state, in both places, that its last member has `size` bytes unpacked."""
     out = bytearray(data)
     struct.pack_into("<I", out, out.rindex(b"PK\1\2") + 24, size)
     struct.pack_into("<I", out, out.rindex(b"PK\3\4") + 22, size)
@@ -91,7 +91,7 @@ def with_size(data: bytes, size: int) -> bytes:
 
 
 def flood(piece: bytes, count: int) -> bytes:
-    """Repeat a piece of tar beyond all measure, in a few KiB of bz2."""
+    """Repeat a piece of tar `count` times, in a few KiB of bz2."""
     packed = bz2.compress(piece * 1000)
     return bz2.compress(raw.index_member()) + packed * (count // 1000) + bz2.compress(ZEROS)
 
@@ -109,11 +109,11 @@ def lists(line: str) -> bytes:
 NAMES = dict.fromkeys(
     ("gzip, 4 GiB in some MiB", "gzip, half a second member"), "cudnn-10.1-linux-x64-v7.6.5.32.tgz"
 )
-"""Names of old cuDNN archives that are whole so far, which is why their CUDA is asked for."""
+"""Names for old cuDNN archives that are sound up to a point, so that their CUDA is needed."""
 
 
 def archive(data: object, name: str = "package") -> Make:
-    """Return what installs the archive that `data` makes, of the arena if it asks for it."""
+    """Return what installs the archive that `data` makes, from the arena if it takes that."""
 
     def make(arena: Arena) -> list[str]:
         content = data(arena) if data.__code__.co_argcount else data()  # type: ignore[attr-defined, operator]  # a lambda of one of two forms

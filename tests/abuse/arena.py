@@ -14,12 +14,12 @@ from homes import Home
 CPU_SECONDS = 2.0
 MEMORY_BYTES = 200_000_000
 _MAPPED = 2 << 30
-"""Bytes that a run may map, far above what is allowed: the machine is to survive a failure."""
+"""Bytes that a run can map, far above what is allowed: the machine must survive a failure."""
 _PATIENCE = 30
-"""Seconds after which something hangs; a machine may be busy, so this is no measure of speed."""
+"""Seconds after which a run counts as hanging: no measure of speed, as a machine may be busy."""
 
 Make = Callable[["Arena"], list[str]]
-"""Writes an input below `Arena.work` and returns the words for `Arena.run` that meet it."""
+"""Writes an input below `Arena.work`, and returns the words for `Arena.run` that read it."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Arena:
 
     @property
     def canary(self) -> Path:
-        """The file that paths which lead out aim at: from the store, from `work`, or absolute."""
+        """The file that escaping paths aim at: from the store, from `work`, or absolute."""
         return self.base / "canary"
 
     def write(self, data: bytes | str, name: str = "package") -> str:
@@ -78,7 +78,7 @@ class Arena:
         return Outcome(ended.code, *texts, ended.cpu, ended.memory)
 
     def plant(self) -> None:
-        """Put canaries where paths that lead out would land."""
+        """Put canaries where escaping paths would lead."""
         store = self.home.store
         places = [self.base, self.home.path, self.work, *(at for at in (store,) if at.is_dir())]
         for place in places:
@@ -86,7 +86,7 @@ class Arena:
             (place / "canary").write_text("alive")
 
     def state(self) -> dict[str, str]:
-        """Describe everything there is, but what commands may leave behind: locks, the cache."""
+        """Describe everything, except what commands may leave behind: locks, the cache."""
         return described(self.base, ("store/locks", "home/xdg-cache", "store/.staging"))
 
 
@@ -98,7 +98,7 @@ def described(root: Path, but: tuple[str, ...] = ()) -> Mapping[str, str] | dict
         inside = here.relative_to(root).as_posix()
         if inside.startswith(but):
             folders.clear()
-            # An empty place to stage in is no trace.
+            # An empty staging folder is not a trace.
             found |= {f"{inside}/{name}": "left" for name in files if inside.endswith("staging")}
             continue
         for name in (*folders, *files):
@@ -116,7 +116,7 @@ def described(root: Path, but: tuple[str, ...] = ()) -> Mapping[str, str] | dict
 
 
 def check_bounds(outcome: Outcome) -> None:
-    """What holds for every input: bounded, no traceback, nothing that drives a terminal."""
+    """Check what holds for every input: bounds, no traceback, nothing that controls a terminal."""
     assert outcome.code >= 0, f"killed by signal {-outcome.code}: it hung or crashed\n{outcome}"
     assert "Traceback" not in outcome.err, outcome
     assert "internal error" not in outcome.err, outcome
@@ -127,7 +127,7 @@ def check_bounds(outcome: Outcome) -> None:
 
 
 def check_refused(outcome: Outcome, words: str) -> None:
-    """One clear line, with the next step behind it, and nothing on stdout."""
+    """Check for one clear line, with the next step after it, and nothing on stdout."""
     check_bounds(outcome)
     assert outcome.code == 1, outcome
     assert outcome.out == "", outcome

@@ -1,4 +1,4 @@
-"""Environments whose files lie: each is read to its end, runs nothing, and gives an answer."""
+"""Environments whose files lie: each is read to its end, runs nothing, and gets an answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from made_environments import SITE
 
 
 def environment(**files: bytes | str) -> Make:
-    """Resolve an environment with these files, `__` for `/` in their names, `SITE` for its own."""
+    """Resolve an environment with these files; `__` is `/` in names, `SITE` its site-packages."""
 
     def make(arena: Arena) -> list[str]:
         arena.write("home = /usr/bin\n", "env/pyvenv.cfg")
@@ -146,6 +146,6 @@ ENVIRONMENTS: dict[str, Make] = {
         "pyvenv.cfg",
     )
     for kind in ("a fifo", "a loop", "a device", "a gigabyte", "binary", "out")
-    # Without that file, or where it is none, there is no environment.
+    # Unless pyvenv.cfg is a file, there is no environment.
     if path != "pyvenv.cfg" or kind in ("a gigabyte", "binary", "out")
 }

@@ -1,4 +1,4 @@
-"""What looks like an attack and is lawful: it is taken, and does no harm."""
+"""What looks like an attack but is lawful: it is accepted, and does no harm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers that lie: what is between the command and each kind of index, and what indexes say."""
+"""Servers that lie: how they misbehave for each kind of index, and what their indexes say."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNSOUND = "the answer is not valid HTTP"
 MODES = {
     "status:401": "the server answered 401",
     "status:500": "the server answered 500",
-    "html": "",  # as a page, or as an index that is none
+    "html": "",  # refused as a page, or as an index that is not one
     "empty": "the file is empty",
     "cut:always": "the connection was lost",
     "chunked:cut": "the connection was lost",
@@ -37,7 +37,7 @@ MODES = {
     "odd_head:garbage": _UNSOUND,
     "bare": _UNSOUND,
 }
-"""Modes of http_server.py, and what is said about each, whatever was asked for."""
+"""Modes of http_server.py, and what is reported for each, whatever was asked for."""
 
 _RECORD: dict[str, Any] = {
     "name": "cudatoolkit",
@@ -75,7 +75,7 @@ CHANNELS: dict[str, tuple[str, str]] = {
     "a file of the machine": ("", _channel({}, f"/etc/{_FILE}")),
     "escapes": ("", _channel({"version": "10.2\x1b[2J"})),
 }
-"""What `repodata.json` says, and what is said of it."""
+"""Case → what is reported, and the `repodata.json` that it is about."""
 
 
 def _redist(**changes: Any) -> str:
@@ -107,16 +107,16 @@ REDIST: dict[str, tuple[str, str]] = {
     "a huge size": ("but 999999999999999 were expected", _redist(size="9" * 15)),
     "another size": ("but 1000 were expected", _redist()),
 }
-"""What `redistrib_12.4.1.json` says, and what is said of it."""
+"""Case → what is reported, and the `redistrib_12.4.1.json` that it is about."""
 
 _PIP = ("PIP_CONFIG_FILE=/dev/null", "PIP_FIND_LINKS=", "PIP_RETRIES=0", "PIP_DEFAULT_TIMEOUT=1")
 _PIP += ("RUSTUP_HOME=/dev/null",)  # pip asks rustc for its version, which makes folders
 PIP = ("html", "silent", "gz:twice")
-"""Modes; pip says itself what is wrong."""
+"""Modes for pip, which reports itself what is wrong."""
 
 
 def asking(server: Server, way: str, mode: str) -> list[str]:
-    """Return the words for `Arena.run` that ask the server in a way."""
+    """Return the words for `Arena.run` that ask the server in one of WAYS."""
     at = f"{server.scheme}://{server.host}/{mode}"
     return [*QUICK, *(word.replace("{at}", at) for word in WAYS[way])]
 

@@ -1,4 +1,4 @@
-"""Packages whose metadata lie: lists of files, versions, directories of zips, runfiles' scripts."""
+"""Packages whose metadata lie: file lists, versions, directories of zips, scripts of runfiles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zstd_library import zstd
 
 
 def with_offset(data: bytes, name: bytes, offset: int) -> bytes:
-    """Let the directory of a zip put a member far behind the end, by a zip64 field."""
+    """Let the directory of a zip place a member far beyond the end, by a zip64 field."""
     out = bytearray(data)
     at = out.rindex(name) - 46
     field = struct.pack("<HHQ", 1, 8, offset)
@@ -34,7 +34,7 @@ def central(data: bytes, name: bytes, at: int, form: str, value: int) -> bytes:
 
 
 def overlapping() -> bytes:
-    """Let two members of a zip have one content: the directory names it twice."""
+    """Return a zip in which two members share one content: the directory refers to it twice."""
     data = raw.wheel_of({"nvidia/cu13/bin/ptxas": b"a" * 400, "nvidia/cu13/bin/ptxat": b"a" * 400})
     first = data.index(b"nvidia/cu13/bin/ptxas") - 30
     return central(data, b"nvidia/cu13/bin/ptxat", 42, "<I", first)
@@ -70,13 +70,13 @@ def redist(top: str, *more: bytes) -> bytes:
 
 
 def wheel(**more: bytes) -> bytes:
-    """Return a wheel with files beside its own; its RECORD has them all."""
+    """Return a wheel with files besides its own; its RECORD has them all."""
     files = {"nvidia/cu13/bin/ptxas": b"ptxas"}
     return raw.wheel_of(files | {name.replace("__", "/"): data for name, data in more.items()})
 
 
 def comment_in(data: bytes) -> bytes:
-    """Return a zip whose comment is another zip, which readers from the front would find."""
+    """Return a zip whose comment is another zip, which readers that begin at the front find."""
     inner = raw.wheel_of({"nvidia/cu13/bin/evil": b"x"})
     out = bytearray(data)
     struct.pack_into("<H", out, out.rindex(b"PK\5\6") + 20, len(inner))

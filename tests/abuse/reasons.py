@@ -216,4 +216,4 @@ REASONS = {
     ),
     "does not state its toolkit's platform": ("runfile, no version",),
 }
-"""Words of the refusal → the cases that must meet with it."""
+"""Words of the refusal → the cases that must be refused with them."""

@@ -1,4 +1,4 @@
-"""Files that a project, a mirror, another user or the person themselves may leave around."""
+"""Files that a project, a mirror, another user or the users themselves may leave around."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def here(content: bytes | str | Callable[[Arena], bytes | str]) -> Make:
 
 
 def placed(put: Write, *arguments: str) -> Make:
-    """Put something in its place and run a command; `WORK` in it is the arena's folder."""
+    """Put something in its place and run a command, in which `WORK` is the arena's folder."""
 
     def make(arena: Arena) -> list[str]:
         put(arena)
@@ -41,7 +41,7 @@ def sparse(arena: Arena, name: str) -> None:
 
 
 def special(arena: Arena, name: str, kind: str) -> None:
-    """Put there what is no regular file."""
+    """Make something that is not a regular file."""
     path = arena.work / name
     path.parent.mkdir(parents=True, exist_ok=True)
     if kind == "fifo":
@@ -99,10 +99,10 @@ VERSION_FILES: dict[str, tuple[str, Make]] = {
         placed(lambda a: special(a, ".cuda-version", str(a.canary)), "exec", "--", "true"),
     ),
 }
-"""Case → words of the refusal, and what meets it."""
+"""Case → words of the refusal, and what is refused."""
 
 NO_FILES = ("fifo", "loop", "folder", "/dev/zero", "/nowhere")
-"""What a `.cuda-version` may be that is no file: it then is none."""
+"""What a `.cuda-version` can be that is not a file: it is then ignored."""
 
 
 def lock(text: str | bytes | Callable[[Arena], str]) -> Make:
@@ -188,7 +188,7 @@ LOCKS: dict[str, tuple[str, Make]] = {
 
 
 def repodata(content: bytes | dict[str, Any], name: str = "repodata.json") -> Make:
-    """Install from a channel of this machine with that index."""
+    """Install from a channel on this machine that has that index."""
 
     def put(arena: Arena) -> None:
         data = content if isinstance(content, bytes) else json.dumps(content).encode()
@@ -253,7 +253,7 @@ INDEXES: dict[str, tuple[str, Make]] = {
 
 
 def redist(changes: dict[str, Any] | bytes) -> Make:
-    """Install from a mirror of NVIDIA's index with one component, changed."""
+    """Install from a mirror of NVIDIA's index, in which the entries of components are changed."""
 
     def put(arena: Arena) -> None:
         entry: dict[str, Any] = {"relative_path": "a/b.tar.xz", "sha256": SHA, "size": "12"}

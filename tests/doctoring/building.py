@@ -1,4 +1,4 @@
-"""What compiles: CUDA_HOME and its kin, nvcc, ptxas, the host compiler."""
+"""What compiling needs: CUDA_HOME and its kin, nvcc, ptxas, the host compiler."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def no_host(it: Patient) -> None:
 
 @case("CS033")
 def host_too_new(it: Patient) -> None:
-    """Of Debian's compilers 11 is the newest that CUDA 11.8 accepts."""
+    """Of Debian's compilers, 11 is the newest that CUDA 11.8 accepts."""
     _home(it, "11.8.89")
     for major in (11, 99):
         it.program(it.work / f"usr-bin/gcc-{major}")
@@ -110,7 +110,7 @@ def host_too_new(it: Patient) -> None:
 
 @case("CS034")
 def none_of_its_own(it: Patient) -> None:
-    """PyPI's 12.x have a ptxas: PATH must not be turned round for that."""
+    """PyPI's 12.x have a ptxas: PATH must not be reordered for that."""
     kit = it.toolkit(it.work / "kit", "12.4.131", nvcc=False)
     it.program(kit / "bin/ptxas")
     it.env["CUDA_HOME"] = str(kit)

@@ -24,7 +24,7 @@ def old_driver(it: Patient) -> None:
 
 @case("CS051")
 def framework_driver(it: Patient) -> None:
-    """No test installs a driver: `apt` does nothing, and CUDASWITCH_DRIVER tells the newer one."""
+    """No test installs a driver: `apt` does nothing, and CUDASWITCH_DRIVER names the newer one."""
     env = it.virtualenv()
     env.torch("2.4.0+cu121", "12.1", "nvidia-cublas-cu12==12.1.3.1")
     env.dist("nvidia-cublas-cu12", "12.1.3.1")

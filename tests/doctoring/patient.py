@@ -1,4 +1,4 @@
-"""Somebody with a problem: an account, a machine of its own, and a shell in which it is mended."""
+"""A user with a problem: an account, a machine of its own, and a shell in which it is fixed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if [ -e "$work/etc" ]; then ldconfig; fi
 shift
 exec "$@"
 """
-"""Programs see no CUDA of this machine; what a case lays into WORK is there instead."""
+"""Programs see no CUDA of this machine; what a case puts into WORK is there instead."""
 
 SHELLS = {
     "bash": r"""
@@ -107,11 +107,11 @@ print(next((one["fix"] for one in found if one["code"] == sys.argv[2]), "false")
 """
 _SUDO = '#!/bin/sh\nexec "$@"\n'
 CASES: dict[str, Callable[[Patient], Any]] = {}
-"""Code of a rule → what makes a machine so that it finds something."""
+"""Code of a rule → what prepares a patient so that the rule finds something."""
 
 
 def case(code: str) -> Callable[[Callable[[Patient], Any]], Callable[[Patient], Any]]:
-    """Enter a case; what it returns are the codes of other rules that also find something."""
+    """Register a case, which may return the codes of other rules that also find something."""
 
     def enter(make: Callable[[Patient], Any]) -> Callable[[Patient], Any]:
         assert code not in CASES
@@ -142,7 +142,10 @@ class OwnEnv(Env):
 
 @dataclass
 class Patient:
-    """`before` and `after` are lines that the shell runs around; `env` goes over the account's."""
+    """`before` and `after` are lines that the shell runs before the first and second `doctor`.
+
+    `env` are variables that override the account's.
+    """
 
     home: Home
     work: Path
@@ -161,7 +164,7 @@ class Patient:
             (work / name).mkdir(parents=True)
         patient = cls(home, work)
         patient.program(work / "bin/sudo", _SUDO)
-        # Which gcc this machine has must not decide: one that every toolkit here accepts.
+        # The machine's gcc must not matter: this one is accepted by every toolkit here.
         patient.program(work / "gcc-10")
         (work / "bin/gcc").symlink_to(work / "gcc-10")
         (work / "pick.py").write_text(_PICK)
@@ -180,7 +183,7 @@ class Patient:
         return executable(path, text)
 
     def lay_library(self, folder: Path, stem: str, soname: str, full: str) -> Path:
-        """Lay a real library with its links: libcudart.so.11.8.89, .so.11.0 and .so."""
+        """Make a real library with its links: libcudart.so.11.8.89, .so.11.0 and .so."""
         number = {"made_as": full}
         real = builders.elf_library(folder / f"{stem}.so.{full}", soname, number)
         for name in (soname, f"{stem}.so"):
@@ -189,7 +192,7 @@ class Patient:
         return real
 
     def toolkit(self, path: Path, version: str = "12.4.131", *, nvcc: bool = True) -> Path:
-        """Lay a toolkit: its runtime, its version, nvcc and ptxas, a header, libdevice."""
+        """Make a toolkit: its runtime, its version, nvcc and ptxas, a header, libdevice."""
         cuda = Version(version)
         for library in ("cudart", "cusolver"):
             name = soname(library, cuda)
@@ -208,7 +211,7 @@ class Patient:
         return path
 
     def adopt(self, version: str, *, nvcc: bool = True) -> Path:
-        """Lay a toolkit beside the account and register it."""
+        """Make a toolkit outside of the account, and adopt it."""
         kit = self.toolkit(self.work / f"kits/{version}", version, nvcc=nvcc)
         self.run("adopt", kit)
         return kit
@@ -217,7 +220,7 @@ class Patient:
         return succeeded(self.home.run(*arguments, **self.env))
 
     def activate(self, env: OwnEnv) -> None:
-        """Be in an environment as its scripts and conda's leave a shell."""
+        """Set what an activated environment's scripts, or conda's, would set."""
         conda = (env.prefix / "conda-meta").is_dir()
         self.env["CONDA_PREFIX" if conda else "VIRTUAL_ENV"] = str(env.prefix)
         self.on_path(env.prefix / "bin")
@@ -232,12 +235,12 @@ class Patient:
         return path
 
     def gpu(self, cc: str) -> None:
-        """Have an nvidia-smi that answers as the real one does with such a card."""
+        """Make an nvidia-smi that answers as the real one does with such a card."""
         says = f'#!/bin/sh\necho "{self.env["CUDASWITCH_DRIVER"]}, {cc}"\n'
         self.program(self.work / "bin/nvidia-smi", says)
 
     def in_shell(self, code: str) -> subprocess.CompletedProcess[str]:
-        """Find, run the printed command of one finding in the same shell, find again."""
+        """Run `doctor`, the command that it prints for `code`, and `doctor` again, in one shell."""
         text = SHELLS[self.shell].format(
             before=self.before,
             after=self.after,
@@ -264,7 +267,7 @@ class Patient:
         return found
 
     def told(self, pasted: str) -> dict[str, str]:
-        """Paste an error and return the one thing that is told of it."""
+        """Paste an error, and return the only finding about it."""
         done = self.home.run("doctor", "--json", stdin=pasted, **self.env)
         found: dict[str, str]
         [found] = json.loads(done.stdout)["findings"]

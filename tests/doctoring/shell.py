@@ -1,4 +1,4 @@
-"""The lists of a shell."""
+"""The search paths of a shell."""
 
 from __future__ import annotations
 

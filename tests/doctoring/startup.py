@@ -1,4 +1,4 @@
-"""What runs before a person types: startup files, hooks, kernels, scripts."""
+"""What runs before a user types: startup files, hooks, kernels, scripts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def gone(it: Patient) -> None:
     kit = it.toolkit(it.work / "elsewhere", "12.4.99")
     shutil.rmtree(it.work / "kits/12.4.131")
     it.run("remove", "--force", "12.4.131")
-    # A store without the one in the hooks, as if another account had changed it.
+    # The store lacks the toolkit that the hooks name, as if another account had changed it.
     before = (it.work / "env/etc/cudaswitch/on.sh").read_text()
     want = (it.work / "env/etc/cudaswitch/want").read_text()
     it.run("adopt", kit)
@@ -73,7 +73,7 @@ def refused(it: Patient) -> None:
 
 @case("CS076")
 def not_loaded(it: Patient) -> None:
-    """The printed command ends with what a prompt then does: the integration's own hook."""
+    """After the printed command, a prompt comes: it is played by the integration's own hook."""
     it.adopt("12.4.131")
     it.run("pin", "12.4", "--dir", it.home.path)
     it.after = '__cudaswitch_prompt 2> /dev/null || eval "${PROMPT_COMMAND-}"'
@@ -139,7 +139,8 @@ fi
 export LD_LIBRARY_PATH=/srv/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export EDITOR=vi
 """.replace("<TAB>", "\t")
-"""A startup file in which rules find several lines, with all that is special to sed, and mended."""
+"""A startup file in which rules find several lines, with all that sed treats specially, and the
+file as it is mended."""
 
 
 @case("CS080")
@@ -158,7 +159,7 @@ def own_script(it: Patient) -> None:
     it.activate(env)
     text = "export OLD_LD_LIBRARY_PATH=$LD_LIBRARY_PATH\nexport LD_LIBRARY_PATH=$CONDA_PREFIX/lib\n"
     env.write("etc/conda/activate.d/env_vars.sh", text)
-    # What a package brought is its maker's.
+    # A script that a package brought is not the user's, and must not be reported.
     env.write("etc/conda/activate.d/packaged.sh", text)
     record = {"name": "p", "files": ["etc/conda/activate.d/packaged.sh"]}
     env.write("conda-meta/p-1-0.json", json.dumps(record))
@@ -174,7 +175,7 @@ def ends_the_shell(it: Patient) -> None:
 
 @case("CS084")
 def kernel(it: Patient) -> None:
-    """The command asks; `yes` answers in the place of a person."""
+    """The command asks; `--yes` answers in the user's place."""
     env = _pinned(it)
     spec = {"argv": [f"{env.prefix}/bin/python", "-m", "ipykernel_launcher", "-f", "{file}"]}
     path = it.home.path / "xdg-data/jupyter/kernels/mine/kernel.json"

@@ -1,7 +1,7 @@
-"""The same targets guided by coverage, as long as one likes: CONTRIBUTING.md says how to run it.
+"""The same targets guided by coverage, for as long as you like: see CONTRIBUTING.md.
 
-Words behind the target's name are libFuzzer's own: options such as `-max_total_time=60`, and
-folders with inputs, the first of which is added to.
+Words after the target's name are for libFuzzer: options such as `-max_total_time=60`, and
+folders with inputs, the first of which also receives new ones.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Every parser of what others have written, with good inputs to start from.
 
-A target takes bytes. What it may raise beside CudaswitchError is in its row: readers within a
-package of ours have errors of their own, which their callers turn into one line.
+A target takes bytes. What it may raise besides CudaswitchError is in its row: readers inside one
+of our packages have errors of their own, which their callers turn into one line.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from cudaswitch.versions import Version, parse_request
 from zstd_library import zstd
 
 SECONDS = 2.0
-"""What an input may take of a processor's time."""
+"""Processor time that an input may take."""
 
 
 XZ_IN_BLOCKS = base64.b64decode(
@@ -66,7 +66,7 @@ XZ_IN_BLOCKS = base64.b64decode(
 
 
 class Target(NamedTuple):
-    """A parser, inputs that it takes, and what it may raise but CudaswitchError."""
+    """A parser, inputs that it accepts, and what it may raise besides CudaswitchError."""
 
     parse: Callable[[bytes], object]
     seeds: tuple[bytes, ...]
@@ -77,7 +77,7 @@ _WORK = Path(tempfile.mkdtemp(prefix="fuzz-"))
 
 
 def in_file(name: str, read: Callable[[Path], object]) -> Callable[[bytes], object]:
-    """Return a parser that finds the bytes in a file of that name."""
+    """Return a parser that gets the bytes in a file of that name."""
     path = _WORK / name
     path.parent.mkdir(parents=True, exist_ok=True)
 
@@ -171,7 +171,7 @@ def _pe(data: bytes) -> None:
 
 
 def _library_with_imports() -> bytes:
-    """A DLL whose second data directory leads to a table that is laid behind its exports."""
+    """Return a DLL whose second data directory points to a table placed after its exports."""
     made = bytearray(pe_bytes("a.dll", {"f": 1}))
     first, table = 0x1000, 256
     struct.pack_into("<I", made, 64 + 24 + 120, first + table)
@@ -370,7 +370,7 @@ TARGETS: dict[str, Target] = {
 
 
 def attempt(name: str, data: bytes) -> None:
-    """Read one input; anything but an answer or a refusal of the reader's own is a fault."""
+    """Read one input; anything but an answer or one of the parser's own refusals is a fault."""
     target = TARGETS[name]
     began = time.process_time()
     try:
