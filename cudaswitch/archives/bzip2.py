@@ -175,7 +175,7 @@ class _StreamEnd:
 
 
 _Found = _Block | _StreamEnd | FaultError | None
-"""None is the end of the file, where it may lawfully end."""
+"""None means the end of the file, at a place where it may end."""
 
 
 class _Scanner:
@@ -317,7 +317,7 @@ def decoded_blocks(pieces: Iterator[bytes]) -> Generator[bytes, None, None]:
             yield from decoding.pieces()
             scanner.bits.forget(found.start + MAGIC_BITS)
             combined = (combined << 1 | combined >> 31) & 0xFFFFFFFF ^ found.checksum
-            # Start small: who reads only the start of a file should not pay for more blocks.
+            # Start small: a caller that reads only a file's start should not pay for more blocks.
             window = min(window + 1, count + 2)
     finally:
         _abandon(waiting)

@@ -36,8 +36,8 @@ def checked(want: Want) -> tuple[Toolkit, Iterator[Result]]:
     variables = made.applied(os.environ, "U")
     loading = variables
     if not made.prepend["LD_LIBRARY_PATH"]:
-        # In an environment with its own CUDA, the toolkit's libraries are not for loading, but
-        # whether they could be loaded is still part of the proof.
+        # In an environment with its own CUDA, programs do not load the toolkit's libraries, but
+        # whether they could is still part of the proof.
         forced = change_here(want._replace(libraries="always"), warn=False)
         loading = forced.applied(os.environ, "U") if forced else variables
     return kit, _results(kit, variables, loading)

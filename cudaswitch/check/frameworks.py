@@ -54,7 +54,7 @@ _SEES = {
 """Framework → the name of its own test, and a program that prints how many GPUs it sees."""
 
 _ARCHITECTURES = "7.5"
-"""What PyTorch compiles for if nothing is set, as there may be no GPU: CUDA has it since 10.0."""
+"""The architecture if none is set, as there may be no GPU: every CUDA from 10.0 on knows it."""
 
 
 def prove(

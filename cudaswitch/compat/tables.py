@@ -51,7 +51,7 @@ class Row:
 
     @classmethod
     def typed(cls: type[_Row], row: dict[str, Any]) -> _Row:
-        """Make a row from one of a data file, which has versions as texts, and lists."""
+        """Make a row from one in a data file, where versions are texts, and tuples are lists."""
         known = cls.__annotations__
         return cls(**{key: _AS.get(known.get(key), _same)(row[key]) for key in row})
 

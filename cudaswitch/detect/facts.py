@@ -152,7 +152,7 @@ class _LibraryPath:
         self._scripts = [reading.text(folder / name) or "" for name in names]
 
     def leads(self, folder: str, module: str | None = None) -> bool:
-        """Tell whether a folder is in it, by its name or as `lib` of where Python has `module`."""
+        """Tell whether it leads to a folder: by name, or as the `lib` below Python's `module`."""
         return folder in self._entries or any(
             self._written(text, folder, module) for text in self._scripts
         )

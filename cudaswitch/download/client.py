@@ -1,4 +1,4 @@
-"""Requests to servers: one session, redirects followed by hand, headers believed with care."""
+"""Requests to servers: one session, redirects followed by hand, headers checked before use."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class Found(NamedTuple):
     """A file that a name may stand for.
 
     `path` is the real file, links resolved; `why` how it was found; `toolkit` the folder two
-    levels up, which is a toolkit or is not. `fault` says why it cannot be loaded.
+    levels up, which may be a toolkit. `fault` says why it cannot be loaded.
     """
 
     path: str

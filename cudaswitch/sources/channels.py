@@ -123,7 +123,7 @@ class Place(NamedTuple):
 
 
 def places(name: str, conda: Condarc) -> list[Place]:
-    """Return where a channel is that is given as a URL, path, `defaults` or name (`nvidia`).
+    """Return where a channel is, given as a URL, a path, `defaults` or a name such as `nvidia`.
 
     conda's settings for that name come first: mirrors, several channels under one name,
     a place of its own.
