@@ -118,7 +118,7 @@ def _load() -> None:
     import cudaswitch  # only in the server, not in the tests' process
 
     for module in pkgutil.walk_packages(cudaswitch.__path__, "cudaswitch."):
-        # Those run in the Pythons of other programs.
+        # These modules run in the Pythons of other programs.
         if not module.name.endswith(("xonsh", "check.child")):
             import_module(module.name)
     for name in [name for name in sys.modules if name.partition(".")[0] == "cudaswitch"]:

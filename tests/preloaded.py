@@ -1,4 +1,4 @@
-"""Libraries for LD_PRELOAD that make calls that change folders fail, be slow, or kill."""
+"""Libraries for LD_PRELOAD: calls that change folders fail, take long, or kill the process."""
 
 from __future__ import annotations
 
