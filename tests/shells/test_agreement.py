@@ -1,4 +1,4 @@
-"""Shell, `current`, `exec` and shims say the same of environments that stand on each other."""
+"""The shell, `current`, `exec` and shims agree about environments on top of each other."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class Standing:
         return self.conda.activate(BASH, env.prefix, stack=name.startswith("stacked"))
 
     def agree_on(self, number: int, decided: Path, *steps: str) -> None:
-        """Check who decides, and what each of the four makes of that."""
+        """Check that the shell, `current`, `exec` and the shim all follow `decided`."""
         kit = self.person.kits[number]
         shown = "./.cuda-version" if decided.name == ".cuda-version" else decided
-        # Else the system's would be that of the shell.
+        # Without this, a shim that takes the system's nvcc would find the shell's toolkit.
         bare = 'PATH=$(printf %s "$PATH" | sed "s,[^:]*/toolkits/[^:]*:,,g")'
         shim = self.person.home.store / "shims" / "nvcc"
         told = f"cudaswitch current\ncudaswitch exec -- nvcc\n{bare} {shim}"
@@ -97,7 +97,7 @@ def test_the_topmost_pin_below_one_without(standing: Standing) -> None:
 
 @every_conda
 def test_one_that_was_left_asks_for_nothing_where_path_has_it(standing: Standing) -> None:
-    """As with conda's own programs, whose folder many people put on PATH themselves."""
+    """A pin does not count in an environment that was left, even if the user has it on PATH."""
     base, active = (standing.made(name) for name in ("conda", "conda2"))
     standing.person.pin("10.1", base.prefix)
     tree = standing.folder / "tree"
@@ -120,7 +120,7 @@ def test_one_that_path_has_lost_is_left(standing: Standing) -> None:
 
 @every_conda
 def test_the_active_one_that_path_has_lost(standing: Standing) -> None:
-    """What a virtualenv's `deactivate` brings back is older than the stack."""
+    """The active pin counts even if a virtualenv's `deactivate` restored a PATH without it."""
     below, venv, active = (standing.made(name) for name in ("conda", "venv", "stacked"))
     standing.person.pin("10.1", below.prefix)
     standing.person.pin("11.8", active.prefix)
@@ -141,7 +141,7 @@ def test_below_one_that_is_none_any_more(standing: Standing) -> None:
 @root_only
 @every_conda
 def test_an_environment_of_somebody_else(standing: Standing) -> None:
-    """As in a lab: who activates it runs its scripts, and so its hooks."""
+    """Another user's pin counts: whoever activates that environment runs its scripts anyway."""
     env = standing.made("conda")
     standing.person.pin("10.1", env.prefix)
     for path in (env.prefix, *env.prefix.rglob("*")):
@@ -154,7 +154,7 @@ def test_an_environment_of_somebody_else(standing: Standing) -> None:
 @pytest.mark.parametrize("own", [True, False], ids=["one of one's own", "none of one's own"])
 @every_conda
 def test_one_pinned_to_a_toolkit_of_their_store(standing: Standing, own: bool) -> None:
-    """What its hooks give is what the pin asks for, and not another one's answer."""
+    """The toolkit in the owner's hooks is used, even if our own store has one that fits the pin."""
     theirs = make_person(standing.folder / "theirs", ())
     env = standing.made("conda")
     theirs.pin("10.1", env.prefix)
@@ -177,7 +177,7 @@ def test_one_pinned_to_a_toolkit_of_their_store(standing: Standing, own: bool) -
 def test_one_pinned_to_a_toolkit_that_this_person_does_not_see(
     shell: Shell, tmp_path: Path
 ) -> None:
-    """A pin is a request, and their own store has what answers it."""
+    """If the user does not see the pinned toolkit, their own store answers the pin's request."""
     theirs, person = make_person(tmp_path / "a", ()), make_person(tmp_path / "b", (shell.name,))
     env = Env(tmp_path / "venv")
     env.write("pyvenv.cfg", "home = /usr/bin\n")
@@ -199,7 +199,7 @@ def test_one_pinned_to_a_toolkit_that_this_person_does_not_see(
 
 @root_only
 def test_one_of_somebody_else_to_auto_whose_packages_are_other_ones(tmp_path: Path) -> None:
-    """Hooks ask anew then, and so does everything else."""
+    """`exec`, like the hooks, works out `auto` again after another user's packages changed."""
     person, env = make_person(tmp_path / "person", ()), Env(tmp_path / "venv")
     env.write("pyvenv.cfg", "home = /usr/bin\n")
     dist = env.dist("cupy-cuda101", "7.8.0")
@@ -215,7 +215,7 @@ def test_one_of_somebody_else_to_auto_whose_packages_are_other_ones(tmp_path: Pa
 
 
 def test_a_pin_of_one_s_own_that_was_edited_is_what_it_says(tmp_path: Path) -> None:
-    """Its hooks hold the toolkit of before, and another command writes them anew."""
+    """`exec` follows a hand-edited pin, whose hooks still have the old toolkit until rewritten."""
     person, env = make_person(tmp_path / "person", ()), Env(tmp_path / "venv")
     env.write("pyvenv.cfg", "home = /usr/bin\n")
     person.pin("10.1", env.prefix)
@@ -242,7 +242,7 @@ def test_a_pipe_in_the_place_of_a_pin_stops_nobody(standing: Standing) -> None:
 def test_a_command_in_a_script_of_an_environment_that_is_left(
     shell: Shell, conda: Conda, words: str, person: Person, tmp_path: Path
 ) -> None:
-    """conda has yet to finish then, and what our hook has taken out must not come back."""
+    """A command in a deactivate script, before conda has finished, does not restore the toolkit."""
     for name in "ab":
         conda_prefix(tmp_path / name)
     person.pin("10.1", tmp_path / "a")

@@ -1,4 +1,4 @@
-"""What frameworks need, at activation: asked once, kept, and asked anew when packages change."""
+"""What frameworks need: asked at activation, kept, and asked again when packages change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ hooked = pytest.mark.parametrize("shell", SHELLS, ids=str)
 
 @pytest.fixture
 def someone(tmp_path: Path, shell: Shell) -> Person:
-    """A person for one test alone, which changes the store."""
+    """A person for one test alone, because the test changes the store."""
     return make_person(tmp_path / HOSTILE_FOLDER, (shell.name,))
 
 
@@ -50,9 +50,9 @@ def test_an_environment_without_a_pin_gets_what_it_needs(
     changed = [entered(shell, env), later(env, *NEW), left(shell), entered(shell, env)]
     changed += [left(shell), entered(shell, env)]
     assert homes(person, watched.play(shell, *steps).check()) == "-111"
-    # Once an activation, whatever happens to the answer that was kept.
+    # One call per activation, even if the kept answer is deleted.
     assert calls(tmp_path) == 1
-    # Packages that changed are seen at an activation; the next one finds the answer ready.
+    # An activation sees changed packages; the next one finds the answer ready.
     assert homes(person, watched.play(shell, *changed).check()) == "-11-2-2"
     assert calls(tmp_path) == 3
 
@@ -62,7 +62,7 @@ def test_an_environment_without_a_pin_gets_what_it_needs(
 def test_what_was_installed_into_the_active_environment_is_seen(
     shell: Shell, then: str, person: Person, env: Env, tmp_path: Path
 ) -> None:
-    """At the next step, or when somebody asks; once, also where the answer cannot be kept."""
+    """`cd` and `current` see new packages, and ask only once even if no answer can be kept."""
     watched = spied(person, shell, tmp_path)
     look = cd(shell, Path("/")) if then == "cd" else shell.hush("cudaswitch current")
     again = cd(shell, tmp_path)
@@ -82,7 +82,7 @@ def test_what_was_installed_into_the_active_environment_is_seen(
 def test_packages_that_bring_their_own_cuda_meanwhile(
     shell: Shell, person: Person, env: Env, tmp_path: Path
 ) -> None:
-    """The toolkit is the same, and its libraries would go ahead of theirs; until they go again."""
+    """The toolkit leaves LD_LIBRARY_PATH while packages of the active environment bring CUDA."""
     at = env.prefix / env.site / "nvidia"
     come = f"sleep 0.02; sh -c {shell.quote(f'mkdir -p {BASH.quote(str(at))}/cublas/lib')}"
     come += f"; touch {shell.quote(str(at / 'cublas/lib/libcublas.so.12'))}"
@@ -112,7 +112,7 @@ def test_a_variable_that_goes_by_the_environment(
     assert homes(someone, someone.play(shell, *steps).check()) == "-11221"
     if shell in (BASH, ZSH, FISH):
         watched = spied(someone, shell, tmp_path)
-        # What `auto` means in these environments is known by now where that was asked.
+        # By now the answer to `auto` in these environments is kept, if that was the name.
         ranged, unknown = ">=10,<11,!=9.9", 0 if name == "auto" else 1
         known = [("system", 1), (ranged, 1), (ranged, 0), ("auto", unknown), ("mine", 3)]
         for other_name, starts in known:
@@ -123,7 +123,7 @@ def test_a_variable_that_goes_by_the_environment(
             assert len([line for line in asked if line.endswith(other_name)]) == starts
         said = steps[1]
     if name == "auto":
-        # As a startup file sets it, where there is no environment as yet.
+        # As if a startup file had set it, before any environment is active.
         steps = [said, *steps[:1], *steps[2:]]
         assert homes(someone, someone.play(shell, *steps)) == "--1221"
 
@@ -142,7 +142,7 @@ def test_so_does_one_of_conda(shell: Shell, person: Person, env: Env) -> None:
 def test_the_next_command_has_it_before_any_prompt(
     shell: Shell, conda: Conda, loaded: str, person: Person, env: Env
 ) -> None:
-    """Where conda came later, from the first prompt within an environment on."""
+    """`conda activate` acts at once; after the first prompt inside if conda was loaded after us."""
     conda_prefix(env.prefix)
     (env.prefix / "pyvenv.cfg").unlink()
     enter, leave = conda.activate(shell, env.prefix), conda.deactivate()
@@ -161,7 +161,7 @@ def test_the_next_command_has_it_before_any_prompt(
 def test_it_has_it_behind_a_pinned_environment_too(
     shell: Shell, conda: Conda, someone: Person, env: Env
 ) -> None:
-    """Also `use` comes first again, for which no hook is run either."""
+    """An unpinned environment after a pinned one gets its toolkit at once, or that of `use`."""
     (env.prefix / "pyvenv.cfg").unlink()
     pinned = env.prefix.with_name("pinned")
     for prefix in (env.prefix, pinned):
@@ -183,7 +183,7 @@ def test_it_has_it_behind_a_pinned_environment_too(
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
 @pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 def test_so_it_has_in_a_stack(shell: Shell, conda: Conda, someone: Person, tmp_path: Path) -> None:
-    """What is stacked on a pinned environment goes before its toolkit, as everything that comes."""
+    """A stacked environment comes before the pinned toolkit, which at once goes first again."""
     pinned, plain = (conda_prefix(tmp_path / name) for name in ("pinned", "plain"))
     someone.pin("12.4", pinned)
     enter = conda.activate(shell, pinned)
@@ -198,7 +198,7 @@ def test_so_it_has_in_a_stack(shell: Shell, conda: Conda, someone: Person, tmp_p
 def test_use_in_a_script_that_loads_conda_behind_us(
     shell: Shell, conda: Conda, someone: Person, tmp_path: Path
 ) -> None:
-    """Where no prompt comes that would see conda."""
+    """The toolkit of `use` stays first in a script that loads conda after us, without a prompt."""
     steps = conda.init(shell), someone.use(shell, "11.8")
     enter = conda.activate(shell, conda_prefix(tmp_path / "plain"))
     result = someone.play(shell, *steps, enter).check()
@@ -223,7 +223,7 @@ def test_who_is_stronger_and_who_is_weaker(
 def test_another_python_comes_into_a_conda_environment(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """Its folder of packages is looked at from then on, as those that were there before."""
+    """The package folder of a newly installed Python is watched like that of the old one."""
     env = Env(tmp_path / "conda [x]")
     (env.prefix / "conda-meta").mkdir()
     newer = env.prefix / "lib" / "python3.99" / "site-packages"
@@ -274,7 +274,7 @@ def test_current_exec_and_shims_agree(shell: Shell, someone: Person, env: Env) -
 
 @integrated
 def test_current_looks_before_it_tells(shell: Shell, person: Person, env: Env) -> None:
-    """The active environment may have been deleted since the last prompt."""
+    """`current` first checks for changes: the environment may be gone since the last prompt."""
     person.pin("10.1", env.prefix)
     delete = shell.hush(f"rm -r {shell.quote(str(env.prefix))}")
     result = person.play(shell, entered(shell, env), f"{delete}\ncudaswitch current")
@@ -285,7 +285,7 @@ def test_current_looks_before_it_tells(shell: Shell, person: Person, env: Env) -
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
 def test_what_is_set_holds_for_it_too(shell: Shell, someone: Person, env: Env) -> None:
-    """`libraries` is a part of the answer that is kept, for shells and `exec` alike."""
+    """The setting `libraries` is part of the kept answer, for shells and `exec` alike."""
     words = ["set libraries never", "set libraries always", "unset libraries"]
     said = [f"{shell.hush(f'cudaswitch config {word}')}\n{shell.prompt}" for word in words]
     folders = ":".join(someone.kits[0].lib)
@@ -305,7 +305,7 @@ def test_what_is_set_holds_for_it_too(shell: Shell, someone: Person, env: Env) -
 def test_a_pin_of_one_s_own_to_auto_asks_for_nothing_elsewhere(
     shell: Shell, someone: Person, env: Env, tmp_path: Path
 ) -> None:
-    """Frameworks are stronger than it anyway, and outside of environments there are none."""
+    """A global pin to `auto` asks for nothing outside environments, where no frameworks are."""
     run, name = someone.home.run, "needed" if shell in (ZSH, XONSH) else "auto"
     executable(tmp_path / "nvcc", "#!/bin/sh\necho own\n")
     for words in (["shims", "install"], ["alias", "needed", "auto"], ["pin", name, "--global"]):
@@ -329,7 +329,7 @@ def test_a_pin_of_one_s_own_to_auto_asks_for_nothing_elsewhere(
 
 @hooked
 def test_a_hook_alone_keeps_what_it_was_given(shell: Shell, person: Person, env: Env) -> None:
-    """Without integration there is nobody to ask, and output that is no terminal stays clean."""
+    """A hook without integration cannot ask again, and is silent where stderr is no terminal."""
     env.write("bin/activate", "")
     person.pin("auto", env.prefix)
     hook = env.prefix / "etc" / "cudaswitch" / f"on.{shell.suffix}"
@@ -387,13 +387,13 @@ def test_a_version_file_that_is_edited_is_seen_at_the_next_prompt(
 ) -> None:
     tree = tmp_path / "tree [é]"
     (tree / "deep").mkdir(parents=True)
-    # tcsh sees times to the second, so within one the length has to differ.
+    # tcsh compares times in seconds, so an edit in the same second must change the length.
     first = "10.1.243" if shell is TCSH else "10.1"
     (tree / ".cuda-version").write_text(f"{first}\n")
     edits = ["echo 11.8 > ../.cuda-version", "echo 12.4 > .cuda-version", "rm .cuda-version"]
     edits += ["rm ../.cuda-version", f"echo {first} > .cuda-version"]
     steps = [f"{edit}\n{shell.prompt}" for edit in edits]
-    # What the shell itself asks for is not touched.
+    # An edited file does not change what `use` chose.
     steps += [f"cudaswitch use 12.4\necho 11.8.0 > .cuda-version\n{shell.prompt}"]
     steps += ["cudaswitch off"]
     result = person.play(shell, cd(shell, tree / "deep"), *steps).check()
@@ -404,7 +404,7 @@ def test_a_version_file_that_is_edited_is_seen_at_the_next_prompt(
 def test_the_answer_of_another_environment_is_none(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """The name of the file that keeps it may be that of two."""
+    """Environments whose kept answers share a file name do not get each other's answer."""
     needs, none = Env(tmp_path / "lab" / "env"), Env(tmp_path / "lab%env")
     needs.dist(*OLD)
     for env in (needs, none):
@@ -416,7 +416,7 @@ def test_the_answer_of_another_environment_is_none(
 
 @hooked
 def test_a_conda_environment_without_python(shell: Shell, person: Person, tmp_path: Path) -> None:
-    """Its patterns match nothing, which zsh takes for an error."""
+    """A pin to `auto` works without Python, where zsh would fail on patterns that match nothing."""
     prefix = tmp_path / "bare"
     (prefix / "conda-meta").mkdir(parents=True)
     (prefix / "bin").mkdir()
@@ -429,7 +429,7 @@ def test_a_conda_environment_without_python(shell: Shell, person: Person, tmp_pa
 
 @integrated
 def test_use_says_what_the_answer_is_not_good_for(shell: Shell, person: Person, env: Env) -> None:
-    """As `env auto` does, each time; the prompt's own answer is a quiet one."""
+    """Each `use auto` names the frameworks that do not fit, as `env auto` does; prompts do not."""
     env.dist("torch", "2.6.0+cu124")
     env.file("torch/lib/libtorch_cuda.so")
     left = "set --names | string match '__csw*'; or true" if shell is FISH else "set | grep ^_csw"

@@ -1,4 +1,4 @@
-"""A toolkit whose disk is away while the store changes: it answers again when it is back."""
+"""A toolkit whose disk is unmounted while the store changes answers again once it is back."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_shells_and_python_agree(shell: Shell, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_lent", [True, False])
 def test_a_shared_store_answers_meanwhile(tmp_path: Path, is_lent: bool) -> None:
-    """With another toolkit than the person's own on the disk, or than its own there."""
+    """While a disk is away, a shared store answers for the toolkit there, its own or the user's."""
     person, lender = (make_person(tmp_path / name, ("bash",)) for name in ("us", "them"))
     disk, away = tmp_path / "disk", tmp_path / "not mounted"
     older, newer = (

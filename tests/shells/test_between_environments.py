@@ -1,4 +1,4 @@
-"""From one pinned environment to another: what scripts and conda keep has nothing of the first."""
+"""From one pinned environment to another: no saved copy brings the first toolkit back."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ every_conda = pytest.mark.parametrize("conda", [Emulator(), *filter(None, [real_
 
 
 def at_last(session: Session, words: str, **variables: str | None) -> dict[str, str]:
-    """Return what there is after all words, as if the environments were no other's."""
+    """Return the environment after all words, without the session's folder in its values."""
     snaps = session.play(*session.steps(words), **variables).snaps
     last = foreign(snaps[str(len(words.split()) + 1)])
     return {name: value.replace(f"{session.folder}/", "") for name, value in last.items()}
 
 
 def kept_of(person: Person, seen: Environment) -> list[str]:
-    """Name what conda keeps aside of the first toolkit."""
+    """Name the variables in which conda still keeps something of the first toolkit."""
     home = str(person.kits[0].home)
     return [name for name in seen if name.startswith("__CONDA_SHLVL_") and home in seen[name]]
 
@@ -57,7 +57,7 @@ def test_a_path_that_a_script_keeps(
     person: Person,
     made_once: Callable[..., Path],
 ) -> None:
-    """Under a name of its own, from before the hook of the environment that it is in."""
+    """PATH ends as without pins if a script saves it before its environment's hook runs."""
     mine = Session(person, made_once({}), shell, conda)
     for another in mine.folder.rglob("own.*"):
         another.unlink()
@@ -88,7 +88,7 @@ def test_a_path_that_a_script_keeps(
 def test_a_path_that_a_script_keeps_over_another_toolkit(
     shell: Shell, kept: str, person: Person, tmp_path: Path
 ) -> None:
-    """And gives back under names that conda's own scripts have, or with underscores before."""
+    """A script's saved PATH, named like conda's own or with underscores, restores no toolkit."""
     prefix = conda_prefix(tmp_path / "a")
     person.pin("10.1", prefix)
     enter = f'export {kept}="$PATH"\nexport PATH="$CONDA_PREFIX/tools:$PATH"\n'
@@ -121,7 +121,7 @@ def test_a_path_that_was_begun_anew(
     person: Person,
     made_once: Callable[..., Path],
 ) -> None:
-    """As in a pane of tmux: the toolkit is on it by the time, the environment's folder is not."""
+    """A rebuilt PATH, as in tmux, that has the toolkit but not the environment ends up right."""
     mine = Session(person, made_once({}), shell, conda)
     control = unpinned(mine)
     bins, last = [kit.bin for kit in person.kits], str(len(words.split()) + 4)
@@ -147,7 +147,7 @@ def test_a_path_that_was_begun_anew(
 def test_a_path_that_was_begun_anew_and_nobody_says_when_conda_has_finished(
     shell: Shell, load: bool, person: Person, made_once: Callable[..., Path]
 ) -> None:
-    """As `eval "$(conda shell.bash activate b)"` does: the next hook or prompt tells."""
+    """After `eval "$(conda shell.bash activate b)"` the next hook or prompt repairs such a PATH."""
     mine = Session(person, made_once({}), shell, QuickConda())
     old, new = (kit.bin for kit in person.kits[:2])
     base, hook = mine.conda.base_path, f"~~cudaswitch.{shell.suffix}"
@@ -180,7 +180,7 @@ def test_a_path_that_was_begun_anew_and_nobody_says_when_conda_has_finished(
 def test_a_script_that_chooses_where_path_was_begun_anew(
     shell: Shell, conda: Conda, words: str, person: Person, tmp_path: Path
 ) -> None:
-    """It runs behind the hook of the environment that is left."""
+    """`use` or `off` in a deactivate script, which runs after our hook, holds on a rebuilt PATH."""
     folder = pinned_environments(person, tmp_path)
     write_hook(folder / "a", "deactivate", f"own.{shell.suffix}", f"cudaswitch {words}\n")
     mine = Session(person, folder, shell, conda)
@@ -202,7 +202,7 @@ def test_what_conda_keeps_while_a_pinned_one_is_below_another(
     person: Person,
     made_once: Callable[..., Path],
 ) -> None:
-    """Its variables replace those of the toolkit, whose copies conda never deletes."""
+    """Copies of the toolkit's variables, which conda never deletes, are gone after a stack."""
     variables = {"CUDA_HOME": "/theirs", "LD_LIBRARY_PATH": "/theirs/lib"}
     mine = Session(person, made_once({"d": variables}), shell, conda)
     steps = mine.steps("b c b c b "[: 2 * before] + "a +d out out" + " out" * before)
@@ -216,7 +216,7 @@ def test_what_conda_keeps_while_a_pinned_one_is_below_another(
 def test_what_conda_keeps_of_one_that_is_unpinned_below_another(
     shell: Shell, conda: Conda, person: Person, tmp_path: Path
 ) -> None:
-    """conda runs its deactivate script, which stays, and no activate script on the way back."""
+    """The deactivate script that remains of an unpinned environment clears conda's copies."""
     mine = Session(person, pinned_environments(person, tmp_path), shell, conda)
     state = {"env_vars": {"CUDA_HOME": "/theirs"}}
     (conda_prefix(tmp_path / "d") / "conda-meta" / "state").write_text(json.dumps(state))
@@ -248,10 +248,10 @@ def test_libraries_that_an_environment_has(
     person: Person,
     made_once: Callable[..., Path],
 ) -> None:
-    """conda keeps the toolkit's folders from before the hook of the environment that was left."""
+    """The list ends as without pins, though conda saves it before the left environment's hook."""
     folder = made_once({"a": {"LD_LIBRARY_PATH": "/theirs"}})
     mine = Session(person, folder, shell, conda)
-    long = f"{'c b ' * 6}a{' out' * 13}"  # conda counts its levels by two digits there
+    long = f"{'c b ' * 6}a{' out' * 13}"  # conda's level numbers have two digits there
     for words in ("c a out out", "c b a out out out", "c b c a out out out out", long):
         last = (at_last(at, words, LD_LIBRARY_PATH=had) for at in (mine, unpinned(mine)))
         after, expected = (one.get("LD_LIBRARY_PATH", "") for one in last)
@@ -296,7 +296,7 @@ def test_the_person_s_own_toolkit_where_a_script_adds_to_the_list(
     person: Person,
     made_once: Callable[..., Path],
 ) -> None:
-    """conda brings back what it kept, and then runs the scripts of the environment below."""
+    """The user's copy stays when conda restores the list and reruns the scripts below."""
     mine = Session(person, made_once({"d": {"LD_LIBRARY_PATH": "/theirs"}}), shell, conda)
     pieces = ["$CONDA_PREFIX/own", "$LD_LIBRARY_PATH"]
     glue = " " if shell is FISH else ":"
@@ -318,7 +318,7 @@ def test_the_person_s_own_toolkit_where_a_script_adds_to_the_list(
 def test_a_copy_that_conda_left_behind_brings_nothing_back(
     shell: Shell, conda: Conda, person: Person, made_once: Callable[..., Path]
 ) -> None:
-    """It is that of an environment that was left before the toolkit came."""
+    """A copy from an environment that was left before the toolkit came restores nothing."""
     mine = Session(person, made_once({"d": {"LD_LIBRARY_PATH": "/theirs"}}), shell, conda)
     for script in mine.folder.rglob("own.*"):
         script.unlink()
@@ -329,7 +329,7 @@ def test_a_copy_that_conda_left_behind_brings_nothing_back(
         *(another, person.use(shell, "10.1"), *mine.steps("out"), person.off(shell)),
     ]
     had = str(person.kits[0].lib[0])
-    # conda itself warns of a variable that it overwrites.
+    # No `check()`: conda itself warns about a variable that it overwrites.
     snaps = mine.play(*steps, load=True, LD_LIBRARY_PATH=had).snaps
     assert snaps["8"]["LD_LIBRARY_PATH"] == ":".join(person.kits[0].lib)
     assert "LD_LIBRARY_PATH" not in snaps["9"]
@@ -341,7 +341,7 @@ def test_a_copy_that_conda_left_behind_brings_nothing_back(
 def test_where_unset_is_an_error(
     conda: Conda, had: str | None, way: str, person: Person, tmp_path: Path
 ) -> None:
-    """conda's own example of a script, made fit for `set -u`, reads the copy that it has made."""
+    """Under `set -u`, a script like conda's documented example can still read the copy it made."""
     mine = Session(person, pinned_environments(person, tmp_path), BASH, conda)
     found = []
     for at in (mine, unpinned(mine)):
@@ -385,7 +385,7 @@ COLONS = {
 def test_a_colon_of_a_script_that_the_toolkit_keeps(
     shell: Shell, conda: Conda, person: Person, made_once: Callable[..., Path]
 ) -> None:
-    """Behind the toolkit it would be the working directory, once another folder comes in front."""
+    """A colon that a script leaves after the toolkit does not become the working directory."""
     mine = Session(person, made_once({}), shell, conda)
     for script in mine.folder.rglob("own.*"):
         script.unlink()

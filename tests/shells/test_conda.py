@@ -1,7 +1,7 @@
 """Pinned conda environments: hooks alone, without integration, in every transition of conda.
 
-Each history is played twice, in environments with and without pins. At every step the pinned
-one must be the other one with the toolkit added, and with nothing added once all are left.
+Each history is played twice, in environments with and without pins. After every step the pinned
+run must equal the plain one plus the toolkit, and equal it exactly once all are left.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from shells.quick_conda import CONDAS
 every_shell = pytest.mark.parametrize("shell", SHELLS, ids=str)
 CONDAS_WITH_VARIABLES = [Emulator(), *filter(None, [real_conda()])]
 KITS = (0, 2)
-"""One that usual ways are enough for, and one that has no nvcc."""
+"""Indices of an ordinary toolkit and of one without nvcc."""
 every_conda = pytest.mark.parametrize("conda", CONDAS, ids=str)
 
 DIGITS = "IFS=/:0123456789"
-"""A number that is not quoted is split, too."""
+"""Makes the shell split unquoted numbers as well as paths."""
 
 
 def same_but_for(env: dict[str, str], old: Path, new: Path) -> dict[str, str]:
-    """Return an environment as if one folder had been the other."""
+    """Return an environment with one folder replaced by the other in all values."""
     return {name: value.replace(str(old), str(new)) for name, value in env.items()}
 
 
@@ -64,7 +64,7 @@ def assert_followed(
             kit = session.person.kits[int(which) - 1]
             control = switched(control, kit)
             if words.split()[number - 2] == "+b":
-                # What is stacked on top comes before the toolkit of the one below.
+                # A stacked environment comes before the toolkit of the one below.
                 folders = now["PATH"].split(":")
                 now["PATH"] = ":".join([folders.pop(1), *folders])
         assert now == control, f"{words} at {number - 1}"
@@ -197,7 +197,7 @@ def test_identical_entries_of_the_person_are_counted(session: Session) -> None:
 def test_variables_of_an_environment(
     session: Session, made_once: Callable[..., Path], own: str, pinned: bool, words: str
 ) -> None:
-    """What `conda env config vars` replaces is kept with our entries in it, and comes back."""
+    """Values that `conda env config vars` replaced come back, without entries of ours."""
     variables = {"CUDA_HOME": "/vars", "LD_LIBRARY_PATH": "/vars/lib", "CUDACXX": "/vars/nvcc"}
     folder = made_once({"d": variables}, **({"d": ("12.4",)} if pinned else {}))
     mine = replace(session, folder=folder)
@@ -216,7 +216,7 @@ def test_variables_of_an_environment(
 def test_a_copy_that_conda_left_behind_is_not_ours(
     session: Session, tmp_path: Path, between: str, kit: int, prompts: bool
 ) -> None:
-    """conda never deletes its copies, and takes an old one for a value that was just replaced."""
+    """Leftover copies, which conda may restore much later, hold nothing of the toolkit."""
     variables = {"CUDA_HOME": "/vars", "LD_LIBRARY_PATH": "/vars/lib"}
     prefix = conda_prefix(tmp_path / "d")
     (prefix / "conda-meta" / "state").write_text(json.dumps({"env_vars": variables}))
@@ -244,7 +244,7 @@ def test_a_copy_of_the_persons_own_stays(
     number: int,
     names: tuple[str, ...],
 ) -> None:
-    """Also where it names the toolkit that the environment is pinned to."""
+    """The user's own value comes back even if it names the toolkit that the pin asks for."""
     kit = session.person.kits[number]
     theirs = {"LD_LIBRARY_PATH": f"{kit.lib[0]}:/q", "CUDA_HOME": str(kit.home)}
     own = {name: theirs[name] for name in names}
@@ -274,7 +274,7 @@ def test_a_copy_of_the_persons_own_stays(
 def test_a_variable_of_the_persons_own_is_no_sign_for_another(
     session: Session, made_once: Callable[..., Path], words: str, own: str, second: str
 ) -> None:
-    """Of one variable conda keeps what the person had, of another what we put there."""
+    """conda may keep the user's value of one variable, and our value of another."""
     kit = session.person.kits[1]
     theirs = {"LD_LIBRARY_PATH": f"{kit.lib[0]}:/q", "CUDA_HOME": str(kit.home)}
     theirs |= {"CUDA_VISIBLE_DEVICES": "0,2", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
@@ -291,7 +291,7 @@ def test_a_variable_of_the_persons_own_is_no_sign_for_another(
 @every_conda
 @every_shell
 def test_a_pin_to_system_is_no_folder(session: Session, tmp_path: Path) -> None:
-    """Not even where the working directory has one that looks like a toolkit."""
+    """A pin to `system` never means a folder `system`, even one that looks like a toolkit."""
     Kit(tmp_path / "system", "9.9.9", ("lib64",)).build()
     session.person.pin("system", conda_prefix(tmp_path / "d"))
     mine = Session(session.person, tmp_path, session.shell, session.conda)
@@ -302,7 +302,7 @@ def test_a_pin_to_system_is_no_folder(session: Session, tmp_path: Path) -> None:
 @every_conda
 @pytest.mark.parametrize("shell", [BASH], ids=str)
 def test_functions_that_are_exported_to_a_child(session: Session) -> None:
-    """As on clusters, where job scripts are to know `conda`."""
+    """A child bash gets only conda's functions, as on clusters, and works without errors."""
     theirs = "$(compgen -A function | grep -v cudaswitch)"
     export = f"for f in {theirs}; do export -f $f; done"
     enter = session.steps("b")[0].replace("'", "'\\''")
@@ -327,9 +327,9 @@ def test_the_variable_is_stronger_than_a_pin_in_scripts_too(session: Session) ->
 
 
 def alike(env: dict[str, str]) -> dict[str, str]:
-    """Return an environment without the copies that conda forgets, and what it unsets as unset.
+    """Return an environment without the copies that conda forgets and without empty values.
 
-    In POSIX shells conda unsets by an empty string.
+    In POSIX shells conda unsets a variable by making it empty.
     """
     copies = "__CONDA_SHLVL_"
     return {name: value for name, value in env.items() if value and not name.startswith(copies)}
@@ -366,7 +366,7 @@ class TestConda:
         status = "$status" if session.shell in (FISH, TCSH) else "$?"
         result = session.play(f"{run}\necho rc {status}")
         kit = session.person.kits[0]
-        code = 0 if session.shell is TCSH else 3  # conda's own text for tcsh drops it
+        code = 0 if session.shell is TCSH else 3  # conda's own script for tcsh loses it
         assert result.stdout == f"nvcc of 10.1.243\n{kit.home}\nrc {code}\n"
         assert foreign(result.snaps["2"]) == foreign(result.snaps["1"])
 
@@ -399,7 +399,7 @@ class TestConda:
     def test_other_packages_hooks_beside_ours(
         self, session: Session, person: Person, tmp_path: Path
     ) -> None:
-        """A compiler package that backs CUDA_HOME up, and one that sorts almost last."""
+        """CUDA_HOME is ours beside a package that saves it and one whose hook sorts almost last."""
         prefix, shell = conda_prefix(tmp_path / "env"), session.shell
         setting = {
             "sh": (

@@ -1,6 +1,6 @@
-"""The emulator is the adversary that conda is: ordinary hooks fail with it in the same ways.
+"""The emulator is as hard on hooks as conda: ordinary hooks fail with it in the same ways.
 
-With a real conda on PATH the same expectations are tried on it too.
+If a real conda is on PATH, the same tests run with it too.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ NAIVE = {
         """,
     },
 }
-"""What people write: put in front, take the first one out."""
+"""Hooks as people write them: activation prepends, deactivation removes the first match."""
 
 
 def naive_hook(scene: Scene, prefix: Path) -> None:
@@ -248,7 +248,7 @@ class TestOrdinaryHooksFail:
 
     def test_a_dollar_in_path_is_expanded_between_double_quotes(self, scene: Scene) -> None:
         result = scene.play(scene.enter(scene.a), path=f"/x$HOME:{scene.base}")
-        if scene.shell is TCSH:  # the colon behind it is taken for a modifier
+        if scene.shell is TCSH:  # which takes the colon after it for a modifier
             assert "modifier" in result.stderr
             return
         result.check()

@@ -1,4 +1,4 @@
-"""Pinned conda environments that are changed, cloned or closed; condas that are not like ours."""
+"""Pinned conda environments that are changed, cloned or read-only; condas of other kinds."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class TestChangedWhileActive:
 
 
 def test_a_clone_keeps_its_toolkit(person: Person, tmp_path: Path) -> None:
-    """Cloning replaces the old prefix as plain text, also at the head of another path."""
+    """A clone keeps its toolkit, though cloning replaces every path that begins like the prefix."""
     kit = person.kits[0]
     original = conda_prefix(kit.home.with_name(kit.home.name[:-2]))
     assert str(kit.home).startswith(str(original))
@@ -103,7 +103,7 @@ def test_a_read_only_environment_is_a_clear_error(person: Person, tmp_path: Path
 def test_who_may_not_write_an_environment_is_answered_all_the_same(
     person: Person, tmp_path: Path
 ) -> None:
-    """Its packages have changed since it was pinned to what they need; its owner mends that."""
+    """`want` answers a pin to `auto` whose packages changed, also in a read-only environment."""
     env = Env(conda_prefix(tmp_path / "env"))
     old = env.dist("cupy-cuda101", "7.8.0")
     person.pin("auto", env.prefix)
@@ -124,7 +124,7 @@ class TestOtherCondas:
     def test_without_the_private_function_the_next_hook_repairs(
         self, person: Person, pinned_folder: Path, shell: Shell, tmp_path: Path
     ) -> None:
-        """A conda that calls its last function by another name."""
+        """If conda's last function has another name, the next hook repairs PATH."""
         conda = Emulator()
         init = conda.init(shell)
         emulator = Path(__file__).with_name("conda_emulator.sh")
@@ -144,7 +144,7 @@ class TestOtherCondas:
 def test_conda_fails_where_its_last_call_does(
     person: Person, pinned_folder: Path, conda: Conda, load: bool
 ) -> None:
-    """bash can be told to remember no places of commands, and then `hash -r` is an error."""
+    """Under `set +h` conda fails because its last call, `hash -r`, does; PATH is right anyway."""
     session = Session(person, pinned_folder, BASH, conda)
     steps = [f"{step}\necho status=$?" for step in session.steps("a b c out out out out")]
     result = session.play("set +h", *steps, load=load)
@@ -155,7 +155,7 @@ def test_conda_fails_where_its_last_call_does(
 
 @pytest.fixture
 def without_the_third(person: Person) -> Iterator[None]:
-    """The third toolkit's folder is taken away behind our back."""
+    """Move the third toolkit's folder away without telling cudaswitch."""
     home = person.kits[2].home
     away = home.with_name("away")
     home.rename(away)
@@ -167,7 +167,7 @@ def without_the_third(person: Person) -> Iterator[None]:
 def test_a_script_is_not_told_of_a_toolkit_that_is_gone(
     shell: Shell, person: Person, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """A terminal is."""
+    """Activation with a missing toolkit prints nothing in a script; only terminals are told."""
     person.pin("12.4", conda_prefix(tmp_path / "a"))
     request.getfixturevalue("without_the_third")
     session = Session(person, tmp_path, shell, Emulator())
@@ -180,7 +180,7 @@ def test_a_script_is_not_told_of_a_toolkit_that_is_gone(
 def test_a_toolkit_that_goes_meanwhile_is_taken_off_by_what_is_typed_next(
     typed: str, shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """Otherwise the variables name for good what is not there, and `off` mends nothing."""
+    """The next `off` or `cd` clears the variables of a toolkit whose folder has disappeared."""
     prefix = with_venv(tmp_path / "venv")
     person.pin("12.4", prefix)
     home, away = person.kits[2].home, person.kits[2].home.with_name("away")
@@ -218,7 +218,7 @@ def test_a_variable_that_asks_for_one_that_is_gone_leaves_the_pin(
 def test_a_script_that_leaves_a_tree_on_the_way_out(
     shell: Shell, conda: Conda, person: Person, tmp_path: Path
 ) -> None:
-    """conda exports a PATH then which it computed within the tree; the prompt puts that right."""
+    """The prompt repairs the PATH that conda computed before a deactivate script left the tree."""
     write_hook(conda_prefix(tmp_path / "b"), "deactivate", f"way.{shell.suffix}", "cd /\n")
     (conda_prefix(tmp_path / "c") / ".cuda-version").write_text("10.1\n")
     skip_conda_s_own_tcsh(shell, conda)
@@ -231,7 +231,7 @@ def test_a_script_that_leaves_a_tree_on_the_way_out(
 
 
 def test_an_empty_list_gets_no_empty_element(person: Person, pinned_folder: Path) -> None:
-    """To the loader that is the working directory."""
+    """An empty LD_LIBRARY_PATH gets no empty element, which would mean the working directory."""
     session = Session(person, pinned_folder, FISH, Emulator())
     result = session.play(*session.steps("a out"), LD_LIBRARY_PATH="").check()
     assert result.snaps["2"]["LD_LIBRARY_PATH"].startswith(str(person.kits[0].home))

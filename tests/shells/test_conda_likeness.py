@@ -1,4 +1,4 @@
-"""The emulator leaves what the real conda leaves, on machines that have one."""
+"""On machines with a real conda: the emulator leaves the same environment behind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shells.scene import Scene
 REAL = real_conda()
 
 OWN_BUSINESS = ("CONDA_EXE", "CONDA_PYTHON_EXE", "CONDA_AUTO", "CONDA_ROOT", "_C", "PWD", "OLDPWD")
-"""Where each conda lies and where it was started."""
+"""Prefixes of variables that tell where a conda is installed and where it was started."""
 
 
 def evening(scene: Scene) -> list[dict[str, str]]:

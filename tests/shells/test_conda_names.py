@@ -1,4 +1,4 @@
-"""Paths of conda environments that conda itself reads wrongly: a pin says so."""
+"""Paths of environments that conda itself misreads: `pin` warns about them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MISREAD = {
     "backslash and dollar": "a\\$",
     "line that goes on": "a\\\nb",
 }
-"""Why → a folder's name."""
+"""Reason → a folder name that conda misreads."""
 READ = (
     "a b;c&d|e",
     "[x]*",
@@ -46,7 +46,7 @@ READ = (
 
 
 def kept_by(shell: str, text: str) -> bool:
-    """Tell whether a shell reads `. "TEXT/file"`, as conda writes it, for the file that it is."""
+    """Tell whether a shell reads the path in `. "TEXT/file"`, as conda writes it, unchanged."""
     command = f'printf %s "{text}/file"'
     done = subprocess.run(
         [require(shell), "-c", command], env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"},
@@ -63,7 +63,7 @@ def is_misread(text: str) -> bool:
 def test_just_what_a_shell_reads_wrongly_is_told_of(lead: str) -> None:
     for char in [*string.printable, "é"]:
         text = f"x{lead}{char}y"
-        # In a name on the disk there is none.
+        # A file name cannot contain it.
         if char != "/":
             assert is_misread(text) != all(kept_by(shell, text) for shell in SHELLS), repr(text)
 

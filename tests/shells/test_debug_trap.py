@@ -1,4 +1,4 @@
-"""A trap on DEBUG in bash: timers, titles and `preexec` reckon with what PROMPT_COMMAND does."""
+"""DEBUG traps in bash: timers, titles and `preexec` must not take our prompt command for typed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ timer_stop() {{ code=$?; unset started; return $code; }}
 trap timer_start DEBUG
 {hook}
 """
-"""What counts from the first command after the prompt, as of bash-command-timer and many others."""
+"""A timer that counts from the first command after the prompt, like bash-command-timer's."""
 HOOKS = {
     "alone": "PROMPT_COMMAND=timer_stop",
     "the last": "PROMPT_COMMAND='(exit $?); timer_stop'",
@@ -47,14 +47,14 @@ def test_a_timer_starts_with_what_is_typed(
 
 
 def test_what_passes_over_the_prompt_command(person: Person, tree: Path, at_prompt: Open) -> None:
-    """The `preexec` of many a .bashrc knows it by its text."""
+    """Many a .bashrc has a `preexec` that compares with PROMPT_COMMAND; it must not see ours."""
     seen = tree.parent / "seen"
     before = (
         'preexec() { [ "$BASH_COMMAND" = "$PROMPT_COMMAND" ] || echo "$BASH_COMMAND" >>"$seen"; }\n'
         f"PROMPT_COMMAND=set_prompt; set_prompt() {{ true; }}; seen='{seen}'; trap preexec DEBUG"
     )
     terminal = at_prompt(BASH, before)
-    seen.unlink()  # of the first prompt, which asked for the trap
+    seen.unlink()  # from the first prompt, which asked for the trap
     terminal.say(f"cd '{tree}'")
     assert home_of(terminal) == str(person.kits[0].home)
     typed = seen.read_text().splitlines()
@@ -77,7 +77,7 @@ LAST = {
     "='true;set_prompt'": "0",
     "=$'true\\n  set_prompt ;\\n'": "0",
 }
-"""PROMPT_COMMAND → the exit status that the last of it sees."""
+"""PROMPT_COMMAND → the exit status that its last command sees."""
 
 
 @pytest.mark.parametrize("trap", NAMED.values(), ids=NAMED)
@@ -85,7 +85,7 @@ LAST = {
 def test_a_trap_that_knows_the_prompt_by_its_name(
     trap: str, hook: str, person: Person, tree: Path, at_prompt: Open
 ) -> None:
-    """As liquidprompt's: it takes the command behind that for the one that is typed."""
+    """Traps like liquidprompt's, for which what follows `set_prompt` is typed, do not see ours."""
     shown = "set_prompt() { code=$?; }"
     terminal = at_prompt(BASH, f"{shown}; PROMPT_COMMAND{hook}\n{trap.format(check=CHECK)}")
     typed_starts(terminal, person, tree)
@@ -132,7 +132,7 @@ BEHIND = {
 def test_it_passes_over_ours_where_there_is_no_other(
     behind: str, person: Person, tree: Path, at_prompt: Open
 ) -> None:
-    """Nobody hands a status on there, and nothing fails, until somebody comes behind."""
+    """Alone, ours trips neither a DEBUG nor an ERR trap; once others follow, it hands `$?` on."""
     seen = tree.parent / "seen"
     terminal = at_prompt(BASH, ALONE.format(seen=seen))
     seen.unlink(missing_ok=True)
@@ -165,7 +165,7 @@ __bp_precmd_invoke_cmd() {{
 __bp_interactive_mode() {{ typing=1; }}
 PROMPT_COMMAND=__bp_install
 """
-"""What bash-preexec does: at the first prompt it gets the trap, and what comes behind is typed."""
+"""Like bash-preexec: it sets the trap at the first prompt; what follows its hook is typed."""
 VS_CODE = """
 running=1
 invoked() {{
@@ -182,7 +182,7 @@ __vsc_prompt_cmd_original() {{
 __vsc_prompt_cmd() {{ running=; }}
 PROMPT_COMMAND=__vsc_prompt_cmd${{PROMPT_COMMAND:+_original}}
 """
-"""What VS Code's integration does: its own commands alone are not typed."""
+"""Like VS Code's integration: it takes all but its own commands for typed."""
 
 
 ONCE_AND_FOR_ALL = {
@@ -195,7 +195,7 @@ ONCE_AND_FOR_ALL = {
 def test_one_word_is_no_failure_for_good(
     which: str, person: Person, tree: Path, at_prompt: Open
 ) -> None:
-    """Neither where nothing can be put behind it, nor where it comes from a shell before."""
+    """ERR traps see no failure of ours if PROMPT_COMMAND is read-only or inherited."""
     before, then = ONCE_AND_FOR_ALL[which]
     terminal = at_prompt(BASH, f"{before}; trap 'echo failed' ERR")
     terminal.say(then)
@@ -213,7 +213,7 @@ def test_one_word_is_no_failure_for_good(
 def test_what_takes_all_but_its_own_for_typed(
     before: str, loaded: str, person: Person, tree: Path, at_prompt: Open
 ) -> None:
-    """Nor is ours typed where it is loaded at a prompt, as `init --install` says."""
+    """bash-preexec and VS Code never take ours for typed, even if it is loaded at a prompt."""
     seen = tree.parent / "seen"
     before = before.format(seen=seen)
     if loaded == "later":
@@ -237,7 +237,7 @@ def test_what_takes_all_but_its_own_for_typed(
 
 
 def test_what_called_ours_may_be_gone(person: Person, tree: Path, tmp_path: Path) -> None:
-    """By a line of the startup file behind both."""
+    """`current` puts our hook back if a later line of the startup file removed what called it."""
     (tmp_path / "terminal").mkdir()
     before = PREEXEC.format(seen=tmp_path / "seen") + person.load(BASH) + "\nPROMPT_COMMAND=true"
     terminal = Terminal(BASH, replace(person, init={}), tmp_path / "terminal", before)
@@ -269,7 +269,7 @@ def test_what_means_another_thing_in_a_function(
 def test_a_trap_that_is_set_anew_at_each_prompt(
     person: Person, tree: Path, at_prompt: Open
 ) -> None:
-    """It sees one command before that, as without us, and none of ours behind."""
+    """Such a trap sees one command before it is removed, as without us, and none of ours after."""
     seen = tree.parent / "seen"
     before = f"""
 typed() {{ echo "$BASH_COMMAND" >>'{seen}'; }}
@@ -296,11 +296,11 @@ typed() {{
 PROMPT_COMMAND=$'other\\n'"$PROMPT_COMMAND"$'\\n:'
 other() {{ trap typed DEBUG; }}
 """
-"""What bash-preexec does where it comes behind us: no line of PROMPT_COMMAND is typed."""
+"""Like bash-preexec loaded after us: it takes no line of PROMPT_COMMAND for typed."""
 
 
 def test_what_people_type_is_no_line_of_ours(person: Person, tree: Path) -> None:
-    """`while true; do nvidia-smi; done` has its title and its time."""
+    """No line of ours equals a typed one: `while true; do …` still gets its title and time."""
     (tree.parent / "terminal").mkdir()
     seen = tree.parent / "seen"
     before = f"{person.load(BASH)}\n{BY_LINES.format(seen=seen)}"
@@ -318,7 +318,7 @@ def test_what_people_type_is_no_line_of_ours(person: Person, tree: Path) -> None
 def test_a_timer_that_comes_with_a_startup_file_that_is_read_again(
     person: Person, tree: Path, at_prompt: Open
 ) -> None:
-    """The first time there was no trap."""
+    """A DEBUG trap that comes only when the startup file is read again sees just typed commands."""
     terminal = at_prompt(BASH, "PROMPT_COMMAND=true")
     again = TIMER.format(hook=HOOKS["alone"]) + person.load(BASH)
     (tree / "rc").write_text(again)
@@ -340,7 +340,7 @@ precmd() { [[ $(trap -p DEBUG) ]] || trap typed DEBUG; }
 PROMPT_COMMAND="${PROMPT_COMMAND:+$PROMPT_COMMAND
 }precmd"
 """
-"""What JetBrains' terminals do behind a startup file; the trap comes with their first prompt."""
+"""What JetBrains' terminals do after a startup file; their first prompt sets the trap."""
 
 
 @pytest.mark.parametrize("before", ["unset PROMPT_COMMAND", "PROMPT_COMMAND=true"])
@@ -366,7 +366,7 @@ trap typed DEBUG
 shown() {{ code=$?; at_prompt=1; }}
 {hook}
 """
-"""What takes the first command behind its own for what is typed: hishtory's, and many by hand."""
+"""A trap that takes what follows its own command for typed: hishtory's, and many by hand."""
 IN_FRONT = {
     "string": 'PROMPT_COMMAND="shown; $PROMPT_COMMAND"',
     "lines": "PROMPT_COMMAND=$'shown\\n'$PROMPT_COMMAND",
@@ -378,7 +378,7 @@ IN_FRONT = {
 def test_what_comes_in_front_of_ours_with_a_trap(
     hook: str, person: Person, tree: Path, tmp_path: Path
 ) -> None:
-    """Behind us in the startup file; from the third prompt on ours is not typed."""
+    """If a trap is set after us and runs before us, ours is not typed from the third prompt on."""
     seen = tmp_path / "seen"
     (tmp_path / "terminal").mkdir()
     behind = FLAGGED.format(seen=seen, hook=IN_FRONT[hook].format())

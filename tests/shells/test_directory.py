@@ -101,7 +101,7 @@ class TestFollowing:
     def test_a_pin_that_is_left_before_the_next_prompt(
         self, shell: Shell, person: Person, trees: Path, tmp_path: Path, conda: Conda
     ) -> None:
-        """The next prompt is where the last one was, and sees it all the same."""
+        """A prompt sees that a pin was entered and left since the last one in the same folder."""
         if shell is NU:
             pytest.skip("no conda has a command for Nushell")
         if shell is XONSH and isinstance(conda, Emulator):
@@ -111,7 +111,7 @@ class TestFollowing:
         steps = [conda.init(shell), cd(shell, trees / "outer/deep")]
         there = f"{conda.activate(shell, pinned, stack=True)}\n{conda.deactivate()}"
         steps += [f"{conda.activate(shell, free)}\n{shell.prompt}", f"{there}\n{shell.prompt}"]
-        # The same where it is below as well, and is taken up again.
+        # The same if that pin is also below on the stack, and applies again.
         for prefix in (pinned, free):
             steps.append(f"{conda.activate(shell, prefix, stack=True)}\n{shell.prompt}")
         steps.append(f"{there}\n{shell.prompt}")
@@ -160,7 +160,7 @@ class TestFollowing:
     def test_a_variable_that_nothing_can_be_found_for(
         self, shell: Shell, person: Person, trees: Path
     ) -> None:
-        """It is told, and what was said before holds no more."""
+        """A CUDASWITCH_VERSION without a toolkit is reported once, and undoes the one before."""
         said = [f"{shell.set('CUDASWITCH_VERSION', at)}\n{shell.prompt}" for at in ("11.8", "9.9")]
         steps = [*said, "cudaswitch use 10.1", "cudaswitch off", cd(shell, trees / "outer")]
         result = person.play(shell, *steps)
@@ -183,7 +183,7 @@ class TestFollowing:
         home = tmp_path / "home"
         (home / "project").mkdir(parents=True)
         (tmp_path / ".cuda-version").write_text("10.1\n")
-        # Before the integration is read, and after.
+        # Both before the integration is parsed, and after.
         steps = [cd(shell, folder) for folder in (home / "project", tmp_path, home / "project")]
         result = person.play(shell, *steps, HOME=f"{home}{end}").check()
         assert homes(person, result) == "--1-"
@@ -285,7 +285,7 @@ def test_a_file_of_another_user_is_not_followed(shell: Shell, person: Person, tr
 def test_a_shell_that_starts_where_the_folder_is_gone(
     shell: Shell, person: Person, trees: Path, told: str | None, asked: str
 ) -> None:
-    """A new pane of a terminal, where PWD is no path: it starts, and follows its first `cd`."""
+    """A shell that starts in a deleted folder, where PWD is no path, follows its first `cd`."""
     gone, seen = trees / "gone", trees / "seen"
     gone.mkdir()
     script = trees / f"script.{shell.suffix}"
@@ -306,13 +306,13 @@ def test_a_shell_that_starts_where_the_folder_is_gone(
 def test_python_is_asked_once_in_a_tree(
     shell: Shell, person: Person, trees: Path, tmp_path: Path
 ) -> None:
-    """A range has no ready answer at first; no step within its tree, or later shell, asks again."""
+    """Python is asked once for a new range, and not again within its tree or in a later shell."""
     (trees / "outer" / ".cuda-version").write_text(f">=10,<11,!=9.{sum(shell.name.encode())}\n")
     count = tmp_path / "count"
     counting = f'#!/bin/sh\necho x >>{count}\nexec cudaswitch "$@"\n'
     program = executable(tmp_path / "program", counting)
     spy = shell.set("_cudaswitch_program", str(program))
-    if shell is TCSH:  # where a variable of the shell goes before an exported one
+    if shell is TCSH:  # where a shell variable takes precedence over an exported one
         spy = f"set _cudaswitch_program = {shell.quote(str(program))}"
     if shell is NU:
         spy = f"$env._cudaswitch_program = [{shell.quote(str(program))}]"
@@ -327,7 +327,7 @@ def test_python_is_asked_once_in_a_tree(
 def test_an_answer_whose_toolkit_is_gone_is_none(
     shell: Shell, person: Person, trees: Path, tmp_path: Path
 ) -> None:
-    """Somebody has removed it in another terminal."""
+    """A ready answer does not count if its toolkit was removed, as in another terminal."""
     (trees / "outer" / ".cuda-version").write_text(">=10,<12\n")
     home, away = person.kits[1].home, tmp_path / "away"
     there, back = cd(shell, trees / "outer"), cd(shell, trees)
@@ -378,12 +378,12 @@ def test_a_range_finds_what_another_terminal_brings(
 
 @open_ones
 def test_the_shell_reads_files_as_python_does(shell: Shell, person: Person, tmp_path: Path) -> None:
-    """Where the shell has a ready answer it is the right one; all else it leaves to Python."""
+    """If the shell answers a file without Python, the answer is the same as Python's."""
     dice = random.Random(7)
     words = ["10.1", "11.8.0", "12.4", "cuda", "cudnn", "libraries", "none", "never", "auto"]
     words += ["=", " ", "\t", "\n", "\n", "#", "x", " = ", "\r", "+cudnnnone", "==", "é", "cuda: "]
     words += ["\f", "\v", "\u2028"]
-    # These take twenty times as long for one.
+    # Nushell and tcsh take twenty times as long for each.
     count = 150 if shell in {NU, TCSH} else 700
     texts = ["".join(dice.choices(words, k=dice.randint(1, 7))) for _ in range(count)]
     texts += ["cuda: 12.4", "12.4\nlibraries: never"]

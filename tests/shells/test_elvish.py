@@ -1,4 +1,4 @@
-"""Elvish evaluates the finished change, and the way back, whatever the values are."""
+"""Elvish can evaluate the rendered change and its undoing, whatever the values are."""
 
 from __future__ import annotations
 

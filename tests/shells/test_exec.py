@@ -1,4 +1,4 @@
-"""A child that `exec` starts is what a shell would be after `use`."""
+"""A child that `exec` starts has the environment of a shell after `use`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_its_shell_can_undo(shell: Shell, person: Person, tmp_path: Path) -> Non
 
 
 class Named:
-    """An environment that nobody enters, in a tree that asks for 12.4; its programs are named."""
+    """An environment whose programs are called by path, and a tree that asks for 12.4."""
 
     def __init__(self, person: Person, folder: Path, kind: str) -> None:
         self.person, self.env, self.tree = person, Env(folder / "an env [x]"), folder / "tree"
@@ -89,7 +89,7 @@ def named(person: Person, tmp_path: Path, request: pytest.FixtureRequest) -> Nam
 
 
 def test_a_program_of_an_environment_has_its_pin(named: Named) -> None:
-    """As cron, systemd and kernels of Jupyter call one; it is told of no environment."""
+    """A program called by path, as by cron or Jupyter, gets its environment's pin, not its name."""
     old, _, new = named.person.kits
     named.person.pin("10.1", named.env.prefix)
     tree = [str(new.home), *new.lib, "", ""]
@@ -101,7 +101,7 @@ def test_a_program_of_an_environment_has_its_pin(named: Named) -> None:
     assert named.told_in_tree(CUDASWITCH_VERSION="12.4") == tree
     assert named.told_in_tree("--", "sh", named.program) == tree
     (named.tree / "tell").symlink_to(named.program)
-    # A link to a program is not in the environment, for Python neither.
+    # A link to a program is not in the environment, and not for Python either.
     assert named.told_in_tree("--", "./tell") == tree
 
 
@@ -126,7 +126,7 @@ def test_a_program_of_an_environment_that_brings_its_cuda(named: Named) -> None:
 
 
 def entered(named: Named, active: Env) -> dict[str, str]:
-    """Pin the environment to 10.1 and a virtualenv to 11.8; return what tells that it is active."""
+    """Pin the environment to 10.1 and `active` to 11.8; return the variables that activate it."""
     active.write("pyvenv.cfg", "home = /usr/bin\n")
     named.person.pin("10.1", named.env.prefix)
     named.person.pin("11.8", active.prefix)
@@ -135,9 +135,9 @@ def entered(named: Named, active: Env) -> dict[str, str]:
 
 
 def test_a_program_below_the_active_environment(named: Named, tmp_path: Path) -> None:
-    """A tool that PATH finds there is used by the active one; a path means what it names.
+    """A tool found on PATH follows the active environment; one given by path follows its own.
 
-    So is a launcher, which lies in an environment that needs nothing, as conda does in its base.
+    A launcher in an environment that needs nothing, like conda in its base, follows the active one.
     """
     old, middle, _ = named.person.kits
     variables = entered(named, Env(tmp_path / "active"))

@@ -1,4 +1,4 @@
-"""The host compiler and XLA's folder, in words among other people's flags, in every shell."""
+"""The host compiler and XLA's folder, as words among the user's flags, in every shell."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from shells.pinned import Session, pinned_environments, unpinned
 from tools import console_script, executable, require
 
 LOADED = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, NU, XONSH), ids=str)
-"""dash runs the text of bash: the random histories play in it too."""
+"""Not dash, which runs bash's text, and which the random histories cover."""
 NAMES = ("CUDAHOSTCXX", "NVCC_PREPEND_FLAGS", "XLA_FLAGS")
 RECORDS = (f"{STATE}CC", f"{STATE}XLA", *(f"{STATE}WAS_{name}" for name in NAMES))
 
@@ -41,7 +41,7 @@ def person(compilers: Path) -> Person:
 
 @pytest.fixture(scope="module")
 def plain_person(compilers: Path) -> Person:
-    """In a folder without blanks: conda's text for fish breaks at the quotes they take."""
+    """A person in a folder without blanks: conda's fish script fails on the quotes blanks need."""
     return make_person(compilers / "plain", compilers=compilers)
 
 
@@ -52,7 +52,7 @@ def kit(person: Person) -> Kit:
 
 @pytest.fixture
 def framework(tmp_path: Path) -> Path:
-    """A conda environment with a framework that looks for libdevice outside."""
+    """A conda environment with a framework that looks for libdevice outside of itself."""
     prefix = conda_prefix(tmp_path / "env [x]")
     (prefix / "lib/python3.11/site-packages/jaxlib").mkdir(parents=True)
     return prefix
@@ -123,7 +123,7 @@ class TestInEveryShell:
             assert seen(result.snaps[str(3 * number + 3)], (*NAMES, *RECORDS)) == {}
 
     def test_the_usual_name_names_none(self, shell: Shell, person: Person, kit: Kit) -> None:
-        """CI and Dockerfiles set it."""
+        """`CXX=g++`, as CI and Dockerfiles set it, does not count as naming a host compiler."""
         for name in ("g++", "c++"):
             result = person.play(shell, person.use(shell, "11.8"), CXX=name).check()
             assert result.snaps["1"]["CUDAHOSTCXX"] == str(kit.compiler)
@@ -164,7 +164,7 @@ def gone(file: Path) -> Iterator[None]:
 def test_a_compiler_that_is_gone_is_not_named(
     shell: Shell, person: Person, kit: Kit, compilers: Path
 ) -> None:
-    """What brings one is said, and it is named as soon as it is there."""
+    """For a missing compiler, `use` says what to install; once it is there, it is named."""
     with gone(compilers / "g++-11"):
         use = person.use(shell, "11.8")
         result = person.play(shell, use, use, CUDASWITCH_QUIET=None)
@@ -177,8 +177,8 @@ def test_a_compiler_that_is_gone_is_not_named(
 
 @pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 class TestCondasNvcc:
-    """conda-forge's cuda-nvcc names the compiler of conda in NVCC_PREPEND_FLAGS, and keeps aside
-    what was there. Its scripts are for sh."""
+    """conda-forge's cuda-nvcc names conda's compiler in NVCC_PREPEND_FLAGS, and saves the value
+    that was there. It has scripts for sh only."""
 
     @pytest.fixture(params=[FLAGS, EARLIER_FLAGS], ids=["now", "earlier"])
     def session(
@@ -215,7 +215,7 @@ class TestCondasNvcc:
         assert result.snaps["2"]["NVCC_PREPEND_FLAGS"] == ours
         assert result.snaps["3"]["NVCC_PREPEND_FLAGS"].split() == [*filter(None, [had]), own]
         assert "CUDAHOSTCXX" not in result.snaps["3"]
-        # A child shell may be the one that leaves.
+        # The saved value is right as well: a child shell may be the one that leaves.
         script = session.folder / name / "etc/conda/deactivate.d/~cuda-nvcc_deactivate.sh"
         kept = had or ("UNSET" if "UNSET" in script.read_text() else None)
         assert result.snaps["3"].get("NVCC_PREPEND_FLAGS_BACKUP") == kept
@@ -237,7 +237,7 @@ def test_other_formats_have_them(person: Person, kit: Kit, framework: Path) -> N
 
 
 def test_pins_and_version_files_say_it_too(compilers: Path, tmp_path: Path) -> None:
-    """And are told anew by `install` of what is there, when another compiler fits."""
+    """`install` of a toolkit that is there updates the compiler in pins and file answers."""
     person = make_person(tmp_path / "person", ("bash",), compilers)
     kit, path = person.kits[1], f"{compilers}:{person.home.env['PATH']}"
     prefix = conda_prefix(tmp_path / "env")
@@ -268,7 +268,7 @@ def test_pins_and_version_files_say_it_too(compilers: Path, tmp_path: Path) -> N
 
 
 def test_no_compiler_fits(compilers: Path, tmp_path: Path) -> None:
-    """The package that brings one is named where the toolkit is put in, and where it is pinned."""
+    """If no installed gcc fits, `install`, `pin` and `use` name the package that brings one."""
     person = make_person(tmp_path / "person", ("bash",), compilers)
     kit, path = person.kits[1], f"{compilers}:{person.home.env['PATH']}"
     header = kit.home / "include/crt/host_config.h"
@@ -319,7 +319,7 @@ def test_flags_that_an_environment_has(
     own: dict[str, str],
     words: str,
 ) -> None:
-    """`conda env config vars` keeps what it replaces, with our words in it, and brings it back."""
+    """Flags that `conda env config vars` replaced come back, without words of ours."""
     variables = {"NVCC_PREPEND_FLAGS": "-g", "XLA_FLAGS": "-v", "CUDAHOSTCXX": "/vars/g++"}
     mine = Session(plain_person, pinned_environments(plain_person, tmp_path), shell, conda)
     for at in (mine, unpinned(mine)):
@@ -332,7 +332,7 @@ def test_flags_that_an_environment_has(
     control = plain.play(*plain.steps(words), **own)
     last = str(len(words.split()) + 1)
     after, expected = (seen(played.snaps[last]) for played in (result, control))
-    # In POSIX shells conda unsets by an empty string.
+    # In POSIX shells conda unsets a variable by making it empty.
     assert {*after.items()} ^ {*expected.items()} <= {(name, "") for name in NAMES}
 
 
@@ -342,7 +342,7 @@ def test_flags_that_an_environment_has(
 def test_flags_that_are_exported_meanwhile_stay_so(
     shell: Shell, name: str, value: str, plain_person: Person, framework: Path
 ) -> None:
-    """They were set, and not exported: who changes them exports them."""
+    """Flags that were set but not exported stay exported if the user exports a new value."""
     had = "" if name == "CUDAHOSTCXX" else "-O2"
     mine = f"set -g {name} '{had}'" if shell is FISH else f"{name}={had}"
     now = value.format(f"${name}")
@@ -393,7 +393,7 @@ def builder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, Path, str]:
 def test_it_compiles_after_use_and_not_before(
     shell: Shell, builder: tuple[Home, Path, str], tmp_path: Path
 ) -> None:
-    """The real nvcc; what came of it says which gcc has compiled it."""
+    """The real nvcc compiles only after `use`; the program returns the version of its gcc."""
     home, kit, path = builder
     (tmp_path / "x.cu").write_text("int main() { return __GNUC__; }\n")
     init = tmp_path / "init"
@@ -427,7 +427,7 @@ def test_the_doctor_has_nothing_to_say_after_use(builder: tuple[Home, Path, str]
 
     fix = found(CUDA_HOME=str(kit), SHELL="/bin/bash")["CS033"]
     version = builders.toolkit_version()
-    # What its files tell; nvcc, which knows more, is not run where a variable leads to it.
+    # This is what its files tell: a toolkit found by a variable does not get its nvcc run.
     known = version.rpartition(".")[0]
     assert fix.startswith(f"cudaswitch install {known} && eval ")
     after = json.loads(home.run("env", version, "--format", "json", PATH=path).stdout)

@@ -1,4 +1,4 @@
-"""flox keeps PATH in an environment, and names what it keeps in _FLOX_HOOK_DIFF."""
+"""flox saves PATH for an environment, and records what it saves in _FLOX_HOOK_DIFF."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_it_brings_back_the_path_that_it_has_found(
 def test_what_was_chosen_inside_stays(
     shell: Shell, between: str, at_prompt: Open, person: Person
 ) -> None:
-    """Nothing has asked for a toolkit before, so that the integration is not parsed yet."""
+    """A toolkit chosen inside stays, even if the integration is not parsed before that."""
     activate, deactivate = FLOX[shell is FISH]
     terminal = at_prompt(shell)
     before = seen(terminal)["PATH"]

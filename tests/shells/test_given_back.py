@@ -1,4 +1,4 @@
-"""What a person had comes back as it was: unset, empty, universal, kept by scripts in their way."""
+"""What a person had comes back as it was: unset, empty, universal, or saved by scripts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PREPENDS = {
         'and set -e LD_LIBRARY_PATH[$at]\ntest -n "$LD_LIBRARY_PATH"; or set -e LD_LIBRARY_PATH',
     ),
 }
-"""The two scripts of an environment that takes its own folder out again, and what is empty."""
+"""An environment's two scripts: one adds its folder, one removes it and unsets an empty list."""
 
 
 def with_scripts(prefix: Path, scripts: dict[str, tuple[str, str]]) -> None:
@@ -50,7 +50,7 @@ def with_scripts(prefix: Path, scripts: dict[str, tuple[str, str]]) -> None:
 
 @every
 def test_a_list_that_was_unset_is_so_after_another_toolkit(shell: Shell, person: Person) -> None:
-    """What is put before ours meanwhile, and taken out again, leaves it empty."""
+    """LD_LIBRARY_PATH is unset again although a folder was put before ours and removed again."""
     mine = shell.prepend("LD_LIBRARY_PATH", "/mine")
     kit = person.kits[1]
     away = shell.set("LD_LIBRARY_PATH", ":".join(kit.lib))
@@ -113,7 +113,7 @@ def gcc(person: Person) -> Path:
 @pytest.mark.parametrize("had", [None, ""], ids=["unset", "empty"])
 @every
 def test_what_conda_s_nvcc_keeps_of_flags(shell: Shell, had: str | None, refusing: Person) -> None:
-    """Its scripts keep the flags that there are while a toolkit of ours is active."""
+    """Flags that cuda-nvcc saved while a toolkit was applied are changed back to the user's own."""
     word = f"-ccbin={refusing.kits[1].compiler}"
     keep = shell.set("NVCC_PREPEND_FLAGS_BACKUP", word)
     variables = {"NVCC_PREPEND_FLAGS": had}
@@ -189,7 +189,7 @@ def test_a_list_that_a_script_of_fish_keeps_as_one_string(person: Person, tmp_pa
 
 
 def test_a_shell_that_lists_no_names(person: Person, tmp_path: Path) -> None:
-    """What `set` prints tells them."""
+    """In dash, which cannot list variable names, a script's copy is found by what `set` prints."""
     values = {"name": "OLD_LD_LIBRARY_PATH", "var": "LD_LIBRARY_PATH"}
     enter, leave = (text.format(**values) for text in KEEPS["sh"])
     with_scripts(conda_prefix(tmp_path / "a"), {"sh": (enter, leave)})
@@ -206,7 +206,7 @@ def test_a_shell_that_lists_no_names(person: Person, tmp_path: Path) -> None:
 def test_flags_that_a_script_keeps(
     shell: Shell, had: str | None, refusing: Person, tmp_path: Path
 ) -> None:
-    """Those for XLA, as the package sleap does."""
+    """XLA_FLAGS that a script saves, as the package sleap's does, come back without our word."""
     kit = refusing.kits[1]
     (conda_prefix(tmp_path / "b") / "lib/python3.10/site-packages/tensorflow").mkdir(parents=True)
     names = {"name": "SLEAP_OLD_XLA_FLAGS", "var": "XLA_FLAGS"}
@@ -251,7 +251,7 @@ def test_flags_and_a_compiler_that_a_script_keeps(
 
 @pytest.mark.parametrize("between", ["", "set -gx PATH /mine $PATH"], ids=["short way", "long way"])
 def test_a_list_without_elements_comes_back_without_elements(person: Person, between: str) -> None:
-    """One that is empty would be the working directory to who puts something before it."""
+    """In fish an added empty element would mean the working directory once a folder precedes it."""
     show = "count $LD_LIBRARY_PATH"
     steps = ["set -gx LD_LIBRARY_PATH", show, f"cudaswitch use 10.1\n{between}"]
     result = person.play(FISH, *steps, f"cudaswitch off\n{show}")
@@ -278,7 +278,7 @@ OWN = {"CUDA_HOME": "", "CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDAHOSTCXX": "", "X
 def test_a_universal_value_that_is_ours_too_survives_a_child(
     person: Person, tmp_path: Path, way: str
 ) -> None:
-    """fish takes no variable over from its parent whose universal one has the same value."""
+    """A universal value that equals ours survives a child fish, which then does not import ours."""
     fish = replace(FISH, options=())
     kit, config = person.kits[0], {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     values = {"CUDA_HOME": str(kit.home), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
@@ -313,7 +313,7 @@ def test_a_universal_value_that_is_ours_too_survives_a_child(
 def test_a_stack_and_an_environment_with_variables(
     shell: Shell, conda: Conda, person: Person, tmp_path: Path
 ) -> None:
-    """conda brings its copies back after the hook of the environment below has run."""
+    """The user's values survive conda restoring its copies after the hook below has run."""
     for name, request in (("a", "10.1"), ("b", "11.8")):
         person.pin(request, conda_prefix(tmp_path / name))
     own = {"CUDA_HOME": "/own", "LD_LIBRARY_PATH": "/own/lib"}
@@ -351,7 +351,7 @@ def test_a_folder_of_ones_own_that_conda_keeps_below_many_environments(
 def test_a_folder_of_ones_own_below_a_pinned_environment_with_variables(
     shell: Shell, conda: Conda, below: str, person: Person, tmp_path: Path
 ) -> None:
-    """It is the same as a folder of the toolkit that stays when the environment is left."""
+    """The user's own folder, also one of the toolkit that stays applied, survives in the list."""
     one = person.kits[0].lib[0]
     for name, request in (("a", "10.1"), ("c", "11.8")):
         person.pin(request, conda_prefix(tmp_path / name))
@@ -375,7 +375,7 @@ def test_a_folder_of_ones_own_below_a_pinned_environment_with_variables(
 def test_a_version_that_goes_in_a_script(
     shell: Shell, conda: Conda, whose: str, person: Person, tmp_path: Path
 ) -> None:
-    """No prompt sees it go."""
+    """A CUDASWITCH_VERSION that a script unsets is undone at deactivation, without any prompt."""
     skip_conda_s_own_tcsh(shell, conda)
     prefix = conda_prefix(tmp_path / "a")
     person.pin("10.1", prefix)
@@ -395,7 +395,7 @@ def test_a_version_that_goes_in_a_script(
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
 def test_a_version_that_went_in_a_script(shell: Shell, person: Person, tmp_path: Path) -> None:
-    """Before an environment is entered, whose pin decides then."""
+    """After a script has unset CUDASWITCH_VERSION, the pin of the next environment decides."""
     person.pin("10.1", conda_prefix(tmp_path / "a"))
     session = Session(person, tmp_path, shell, Emulator())
     steps = [shell.unset("CUDASWITCH_VERSION"), *session.steps("a")]
@@ -405,7 +405,7 @@ def test_a_version_that_went_in_a_script(shell: Shell, person: Person, tmp_path:
 
 
 def test_fish_of_an_account_without_a_home(person: Person, tmp_path: Path) -> None:
-    """As in a container that runs as a number: fish itself has no home to look in then."""
+    """A pin works in fish without HOME, as in a container whose user is a bare number."""
     prefix = conda_prefix(tmp_path / "a")
     (prefix / "lib/python3.11/site-packages").mkdir(parents=True)
     person.pin("10.1", prefix)
@@ -422,7 +422,7 @@ def test_fish_of_an_account_without_a_home(person: Person, tmp_path: Path) -> No
 def test_a_value_of_before_is_no_sign_for_now(
     shell: Shell, name: str, person: Person, conda: Conda, tmp_path: Path
 ) -> None:
-    """conda leaves its copies behind: what the person had then may have been the toolkit's."""
+    """conda's leftover copy of an old value equal to the toolkit's does not replace a new value."""
     skip_conda_s_own_tcsh(shell, conda)
     kit = person.kits[0]
     same = {"CUDA_HOME": str(kit.home), "LD_LIBRARY_PATH": kit.lib[0], "CUDA_VISIBLE_DEVICES": "0"}

@@ -1,9 +1,9 @@
 """Golden texts of every operation and shell, and the environment that all shells reach.
 
-What is kept is what is rendered around the texts beside `cudaswitch/shells/rows.py`: each
-of these stands as `<its name>`, so that work on one changes no golden file. After a change
-that is meant, `GOLDEN=write pytest tests/shells/test_golden.py` writes the files anew; the
-difference is then read like any other.
+A golden file has what is rendered around the texts beside `cudaswitch/shells/rows.py`; each
+text appears only as `<its name>`, so that editing one changes no golden file. After an
+intended change, `GOLDEN=write pytest tests/shells/test_golden.py` rewrites the files; review
+the difference like any other.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ OPERATIONS = _operations()
 ENVIRONMENTS = ("use", "use-gpus", "conda", "virtualenv")
 
 NOT_OURS = ("CONDA_", "VIRTUAL_ENV", "_OLD_", "PS1", "_CUDASWITCH_PREVIOUS")
-"""Beginnings of variables that conda and virtualenvs change by themselves, and of what only
-shells with integration keep."""
+"""Prefixes of variables that conda and virtualenvs change themselves, or that only shells
+with integration have."""
 
 
 def with_names_for_texts(text: str) -> str:
-    """Put the name of each shipped text in the place of the text itself, and of their folder."""
+    """Replace each shipped text by its name, and the folder of the texts by `<texts>`."""
     for written, name in _names_of_texts():
         text = text.replace(written, name)
     return text.replace(str(files(shells)), "<texts>")
@@ -110,10 +110,10 @@ def _names_of_texts() -> list[tuple[str, str]]:
 
 
 def _as_carried(module: str) -> str:
-    """Return what one module is in the text that carries several: a part of a literal."""
+    """Return how a text that carries several modules spells one: as a part of a literal."""
     (run,) = ast.parse(carried((module,))).body
     _, _, source = ast.literal_eval(run.value.args[0]).partition("\n")
-    # A text that holds both quotes is written between single ones.
+    # `repr` writes a text with both kinds of quotes between single ones.
     return repr("\"'" + source.strip("\n"))[4:-1]
 
 
@@ -178,9 +178,9 @@ def environments(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 @pytest.mark.parametrize("shell", SHELLS, ids=str)
 class TestEveryShellReaches:
-    """Bookkeeping as well, byte for byte: any other shell must be able to undo it."""
+    """The bookkeeping too is the same, byte for byte: any other shell must be able to undo it."""
 
-    # A person with a little of everything already.
+    # Variables that the person already has: a list, an empty value and a value.
     had = {"LD_LIBRARY_PATH": "/own lib", "CUDA_PATH": "", "CUDACXX": "/own/nvcc"}  # noqa: RUF012  # never changed
 
     def test_by_use(self, shell: Shell, person: Person, environments: Path) -> None:
@@ -210,7 +210,7 @@ class TestEveryShellReaches:
 
 
 def test_what_core_tells_of_the_state_is_all_of_it() -> None:
-    """It is the only map of what the texts keep in variables."""
+    """The head of core.sh, the only map of the texts' variables, mentions every one in use."""
     folder = Path(shells.__file__).parent
     told = (folder / "core.sh").read_text().partition("\n\n# $1 = set or give")[0]
     known = {*re.findall(r"\b_(?:cudaswitch_|CUDASWITCH_)?([A-Za-z]+)", told)}
@@ -222,7 +222,7 @@ def test_what_core_tells_of_the_state_is_all_of_it() -> None:
 
 
 def test_tests_with_a_keyword() -> None:
-    """Those of files and of one string, and no comparison, which would know `nocasematch`."""
+    """Tests of files and of one string become `[[`; comparisons would follow `nocasematch`."""
     written = """while ! [ -f "$a$b/.file" ] && [ -n "${c##*:}" ]; do [ "$a/x" -nt "$b" ]; done
 case $a in [ -f]*) ;; esac; [ "$a" != b ] || [ $# -gt 1 ] || [ -n "a b" ]
 """

@@ -43,7 +43,7 @@ HOSTILE = [
 
 
 def given(shell: Shell, person: Person, gpus: str, request: str = "10.1") -> str:
-    """Switch with GPUs, in the shell's words."""
+    """Return the shell's command that switches with GPUs."""
     if shell is DASH:
         return f'eval "$(cudaswitch env {request} --gpus {gpus} --shell sh)"'
     return f"cudaswitch use {request} --gpus {gpus}"
@@ -191,7 +191,7 @@ def test_gpus_without_a_toolkit_are_refused(person: Person) -> None:
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 def test_the_shell_reads_files_as_python_does(shell: Shell, person: Person, tmp_path: Path) -> None:
-    """Where the shell has a ready answer it is the right one; all else it leaves to Python."""
+    """If the shell answers a file without Python, the answer is the same as Python's."""
     dice = random.Random(11)
     words = [
         "0",
@@ -271,7 +271,7 @@ def three(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("words", EVENINGS.values(), ids=EVENINGS)
 @pytest.mark.parametrize(
     ("shell", "own"),
-    # What is the same as ours tcsh does not tell from ours.
+    # tcsh cannot tell a value that equals ours from ours.
     [(shell, own) for shell in (BASH, ZSH, FISH) for own in (None, "0", "7")]
     + [(TCSH, None), (TCSH, "7")],
     ids=str,
@@ -279,7 +279,7 @@ def three(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_conda_keeps_while_they_are_chosen(
     shell: Shell, words: str, own: str | None, conda: Conda, person: Person, three: Path
 ) -> None:
-    """It keeps what the variables of an environment replace, and brings it back."""
+    """The user's GPUs return, though conda saves and restores ours around an environment's."""
     skip_conda_s_own_tcsh(shell, conda)
     session = Session(person, three, shell, conda)
     said = {"use": "use 10.1 --gpus 0", "none": "use 10.1 --gpus none", "other": "use 11.8"}
@@ -287,11 +287,11 @@ def test_what_conda_keeps_while_they_are_chosen(
         f"cudaswitch {said.get(word, word)}" if word in (*said, "off") else session.steps(word)[0]
         for word in words.split()
     ]
-    # conda warns of variables that it overwrites.
+    # conda warns about variables that it overwrites.
     steps = [f"{shell.hush(step)}\n{shell.prompt}" for step in steps]
     result = session.play(*steps, load=True, **{SEEN: own})
     first, last = (result.snaps[number] for number in ("1", str(len(steps) + 1)))
-    # To conda what is empty is unset.
+    # conda takes an empty variable for unset.
     assert [last.get(name) or None for name in (SEEN, ORDER)] == [own, None]
     assert first.get("PATH") == last.get("PATH")
 
@@ -300,7 +300,7 @@ def test_what_conda_keeps_while_they_are_chosen(
 def test_a_shell_that_is_started_with_other_gpus_keeps_them(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """As by `srun`, which exports the environment and chooses; until somebody chooses here."""
+    """GPUs set by `srun`, which exports the rest, stay until somebody chooses in the new shell."""
     person.pin("10.1", conda_prefix(tmp_path / "a"))
     outer = person.play(shell, given(shell, person, "0")).check().snaps["1"]
     enter = [shell.set("CONDA_PREFIX", str(tmp_path / "a")), shell.prompt]
@@ -315,7 +315,7 @@ def test_a_shell_that_is_started_with_other_gpus_keeps_them(
 def test_they_are_kept_for_what_asked_then_only(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """Another version file asks for GPUs of its own, and nobody has chosen others than those."""
+    """Inherited GPUs override only the request of that time; another version file's apply."""
     (tmp_path / ".cuda-version").write_text("10.1\ngpus 1\n")
     here = person.home.path / ".cuda-version"
     here.write_text("10.1\ngpus 0\n")
