@@ -1,4 +1,4 @@
-"""What many people's startup files hold, and what must not come between us and them."""
+"""Options, aliases and functions that many startup files have, and that must not break us."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shells.venvs import activate, with_venv
 from tools import console_script
 
 CAPITALS = "; ".join(f"alias -g {letter}='| cat'" for letter in map(chr, range(65, 91)))
-"""zsh lets such a word stand anywhere in a command, and they are in many lists of tricks."""
+"""Aliases that zsh replaces anywhere in a command; many lists of tricks have them."""
 
 
 @pytest.mark.parametrize("habit", [CAPITALS, "setopt csh_junkie_quotes"], ids=["capitals", "csh"])
@@ -28,7 +28,7 @@ def test_how_zsh_reads_words(person: Person, tmp_path: Path, habit: str, loaded:
     with_venv(venv)
     for prefix, request in ((venv, "10.1"), (conda_prefix(tmp_path / "c"), "11.8")):
         person.pin(request, prefix)
-    # The emulated conda is parsed before: it is not what is asked of here.
+    # The emulated conda is parsed before the habit applies: it is not what is tested.
     steps = [conda.init(ZSH), habit, activate(ZSH, venv), "deactivate"]
     steps += [conda.activate(ZSH, tmp_path / "c"), conda.deactivate()]
     who = person if loaded else Person(person.home, person.kits, {})
@@ -39,7 +39,7 @@ def test_how_zsh_reads_words(person: Person, tmp_path: Path, habit: str, loaded:
 
 
 def test_zsh_that_reckons_with_decimals(person: Person, tmp_path: Path) -> None:
-    """With that option of zsh 2 - 1 is `1.`, which is no number to `[`."""
+    """zsh's `force_float`, by which 2 - 1 is `1.`, no number to `[`, breaks no count of ours."""
     for name, request in (("a", "10.1"), ("c", "11.8")):
         person.pin(request, conda_prefix(tmp_path / name))
     session = Session(person, tmp_path, ZSH, Emulator())
@@ -57,11 +57,11 @@ def test_zsh_that_reckons_with_decimals(person: Person, tmp_path: Path) -> None:
 @pytest.mark.parametrize("way", ["ready file", "eval"])
 @pytest.mark.parametrize("words", ["{program}", "command cudaswitch", "cudaswitch", "-g"])
 def test_an_alias_for_the_command(shell: Shell, person: Person, way: str, words: str) -> None:
-    """Of a person whose cudaswitch is in a virtualenv of its own, for example."""
+    """An alias `cudaswitch`, as for a program in a virtualenv of its own, does not hide ours."""
     program = shutil.which("cudaswitch", path=person.home.env["PATH"])
     meant = shell.quote(words.format(program=program))
     before = [f"alias cudaswitch={meant}"]
-    # One for any word, not only a command.
+    # An alias for any word, not only for a command.
     if words == "-g":
         before = [f"alias {'-g ' if shell is ZSH else ''}cudaswitch={shell.quote(str(program))}"]
     if shell is BASH:
@@ -93,7 +93,7 @@ def test_a_script_that_ends_where_something_fails(
 def test_what_fails_behind_something_of_ours_ends_a_script(
     shell: Shell, person: Person, done: str, tmp_path: Path
 ) -> None:
-    """A `case` that zsh runs in a hook of `cd` would keep it from noticing."""
+    """Under `set -e` a failure after ours ends the script; a `case` in a zsh hook may hide it."""
     (tmp_path / ".cuda-version").write_text("10.1\n")
     done = {"use": "cudaswitch use 11.8", "off": "cudaswitch off"}.get(done, done)
     done = done.format(tree=shell.quote(str(tmp_path)))
@@ -103,7 +103,7 @@ def test_what_fails_behind_something_of_ours_ends_a_script(
 
 @pytest.mark.parametrize("characters", ["", "@^"], ids=["none", "others"])
 def test_characters_of_history_in_tcsh(person: Person, tmp_path: Path, characters: str) -> None:
-    """With others than `!`, or none, no alias is given its words by that."""
+    """tcsh works without `!` as history character, by which aliases otherwise get their words."""
     (tmp_path / ".cuda-version").write_text("10.1\n")
     steps = [person.load(TCSH), f"set histchars = '{characters}'", "cudaswitch use 11.8"]
     steps += ["printenv CUDA_HOME", "cudaswitch off", f"cd {TCSH.quote(str(tmp_path))}", "precmd"]
@@ -129,13 +129,13 @@ SCRIPTS = {
 
 @pytest.fixture(scope="module")
 def free(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Environments `a`, whose scripts each test writes, and `b` with a folder that chooses."""
+    """Environments `a`, whose scripts each test writes, and `b`, with a tree that has a request."""
     return with_a_tree(tmp_path_factory.mktemp("free"))
 
 
 @pytest.fixture(scope="module")
 def pinned(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, with `a` pinned."""
+    """Environments like `free`, with `a` pinned."""
     folder = with_a_tree(tmp_path_factory.mktemp("pinned"))
     person.pin("10.1", folder / "a")
     return folder
@@ -156,7 +156,7 @@ def with_a_tree(folder: Path) -> Path:
 def test_scripts_of_an_environment_that_choose(
     shell: Shell, conda: Conda, words: str, way: str, person: Person, free: Path, pinned: Path
 ) -> None:
-    """conda goes on to export a PATH from before them, and makes another environment active."""
+    """All variables agree after scripts that choose, though conda then exports an older PATH."""
     is_pinned, *halves = SCRIPTS[words]
     folder = pinned if is_pinned else free
     prefix, tree = folder / "a", folder / "b" / "tree"
@@ -166,7 +166,7 @@ def test_scripts_of_an_environment_that_choose(
     session = Session(person, folder, shell, conda)
     steps = session.steps(way)
     if shell is FISH and "{tree}" in halves[0]:
-        # It cannot tell which script goes elsewhere.
+        # fish cannot tell which script changes the directory.
         steps = [f"{step}\n{shell.prompt}" for step in steps]
     result = session.play(*steps, "cudaswitch off", load=True).check()
     for snap in result.snaps.values():
@@ -185,7 +185,7 @@ def test_scripts_of_an_environment_that_choose(
 def test_the_variable_of_just_now_is_stronger_than_a_pin(
     shell: Shell, conda: Conda, person: Person, tmp_path: Path
 ) -> None:
-    """In a script no prompt comes, and on one line none before the command."""
+    """CUDASWITCH_VERSION beats a pin at once: scripts and single lines have no prompt between."""
     for name in "ab":
         person.pin("10.1", conda_prefix(tmp_path / name))
     session = Session(person, tmp_path, shell, conda)
@@ -202,12 +202,12 @@ def test_the_variable_of_just_now_is_stronger_than_a_pin(
 def test_names_made_of_ours_that_keep_nothing(
     shell: Shell, conda: Conda, person: Person, tmp_path: Path
 ) -> None:
-    """A script of an environment that keeps what it replaces would name it so, too."""
+    """Variables named like a script's copies of ours, but which are none, stay as they are."""
     person.pin("10.1", conda_prefix(tmp_path / "a"))
     kit = person.kits[0]
     homes = ("CUDA_PATH_V10_1", "CUDA_HOME_10", "SINGULARITYENV_CUDA_HOME", "BAZEL_CUDA_HOME")
     own = dict.fromkeys(homes, str(kit.home)) | {"APPTAINERENV_LD_LIBRARY_PATH": kit.lib[0]}
-    # Of Modules 4 and 5, and of Lmod: how often each folder was put in.
+    # Counts of Modules 4 and 5, and of Lmod: how often each folder was put on the list.
     counts = ("LD_LIBRARY_PATH_modshare", "__MODULES_SHARE_LD_LIBRARY_PATH")
     own |= dict.fromkeys(counts, f"/x:2:{kit.lib[0]}:1")
     own |= {"__LMOD_REF_COUNT_LD_LIBRARY_PATH": f"{kit.lib[0]}:2;/x:1"}
@@ -225,7 +225,7 @@ def test_names_made_of_ours_that_keep_nothing(
 def test_what_is_put_before_ours_on_the_line_that_enters(
     shell: Shell, kind: str, person: Person, tmp_path: Path
 ) -> None:
-    """As virtualenvwrapper's `postactivate` does, whose `predeactivate` takes out what is first."""
+    """Folders put first on the line that enters stay first, as virtualenvwrapper's scripts need."""
     at, conda = tmp_path / "e", QuickConda()
     with_venv(at) if kind == "virtualenv" else conda_prefix(at)
     person.pin("11.8", at)
@@ -249,7 +249,7 @@ def test_what_is_put_before_ours_on_the_line_that_enters(
 def test_a_hook_that_ran_says_nothing_of_a_later_visit(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """It may have been unpinned since, in another terminal."""
+    """A later visit ignores that a hook once ran: the environment may have been unpinned since."""
     at, conda = conda_prefix(tmp_path / "e"), QuickConda()
     person.pin("11.8", at)
     twice = [conda.activate(shell, at), shell.prompt, conda.deactivate(), shell.prompt]
@@ -264,7 +264,7 @@ def test_a_hook_that_ran_says_nothing_of_a_later_visit(
 def test_a_function_by_the_name_of_read(
     shell: Shell, person: Person, tree: Path, tmp_path: Path
 ) -> None:
-    """What stands before its call stays in zsh, where it reads words as sh does."""
+    """IFS survives a function `read`, before whose calls zsh in sh mode keeps assignments."""
     with_venv(tmp_path / "v")
     person.pin("auto", tmp_path / "v")
     pinned = conda_prefix(tmp_path / "c")
@@ -291,7 +291,7 @@ def test_a_function_by_the_name_of_read(
 def test_a_function_by_the_name_of_read_that_never_fails(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """Whatever is read to its end comes to one."""
+    """Loops that read to an end do end even if a function `read` always succeeds."""
     venv, conda = with_venv(tmp_path / "v"), QuickConda()
     nvcc = conda_prefix(tmp_path / "c")
     person.pin("10.1", nvcc)
@@ -332,7 +332,7 @@ def test_assignments_that_count_anywhere_in_a_command(
 
 @pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 def test_separators_that_a_request_ends_in(shell: Shell, tmp_path: Path) -> None:
-    """What `read` takes for one at the end of a line it drops."""
+    """A request that ends in a character of IFS is read whole, although `read` drops separators."""
     person = make_person(tmp_path / "person", (shell.name,))
     for name, version in (("la", "11.8"), ("lab", "10.1")):
         assert person.home.run("alias", name, version).returncode == 0

@@ -1,7 +1,7 @@
 """Thousands of random histories, compared with a model after every single event.
 
 CUDASWITCH_HISTORIES sets how many (default 600, times a shell's share); each has its own seed, so
-that a failure comes back, and is shown as short as it can be made.
+that a failure can be reproduced, and is shown as short as it can be made.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from shells.world import Place
 
 COUNT = int(os.environ.get("CUDASWITCH_HISTORIES", "600"))
 SHARES = {"bash": 1.5, "zsh": 1.5, "fish": 0.5, "tcsh": 0.05}
-"""fish takes five times as long for one as bash and zsh do, and tcsh fifty times."""
+"""fish takes five times as long per history as bash and zsh, and tcsh fifty times."""
 BATCH = 100
 CONDA = {"a": "10.1", "b": None, "c": "11.8", "d": "10.1", "s": "system"}
 VENVS = {"v": "11.8", "w": None, "x": "12.4", "y": None}
 BUNDLED = "dx"
 XLA = "cdw"
-"""Those with a framework that looks for libdevice outside."""
+"""Environments with a framework that looks for libdevice outside of them."""
 DIRECTORIES = {"nowhere": None, "one": "10.1", "one/sub": "10.1", "three": "12.4"}
 
 
 @pytest.fixture(scope="session")
 def stages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Stage]:
-    """Returns the stage whose account is a folder of this name, made when it is asked for."""
+    """Return a function from the name of an account's folder to its stage, made on first use."""
     return cache(partial(_stage, tmp_path_factory))
 
 
@@ -50,7 +50,7 @@ def stage(stages: Callable[[str], Stage]) -> Stage:
 def _stage(tmp_path_factory: pytest.TempPathFactory, home: str) -> Stage:
     place = tmp_path_factory.mktemp("compilers")
     person = make_person(place / home, compilers=place)
-    # `use` goes the short way from the first of them to this one and back.
+    # `use` takes the short way from the first kit to this one and back.
     another = Kit(place / home / "toolkits" / "cuda-12.6", "12.6.3", ("lib64",)).build()
     path = f"{place}:{person.home.env['PATH']}"
     assert person.home.run("adopt", str(another.home), PATH=path).returncode == 0
@@ -122,7 +122,7 @@ BETWEEN: dict[str, tuple[tuple[str, ...], ...]] = {
         ("off",),
     ),
 }
-"""What comes between two toolkits that take each other's place."""
+"""Events before, between and after switches from one toolkit to another."""
 
 
 @pytest.mark.parametrize("events", BETWEEN.values(), ids=BETWEEN)
@@ -134,7 +134,7 @@ def test_one_toolkit_for_another(
     own = ("/usr/bin", "/bin")
     paths = [own, (*own, four.bin), (one.bin, *own, one.bin)]
     libraries = [None, ("/own/lib", four.lib[0]), ("/own/lib", *one.lib, "/own/lib")]
-    # Of equal entries the first goes: ours.
+    # Of equal entries the first one goes, which is ours.
     drops = {"PATH": four.bin, "LD_LIBRARY_PATH": four.lib[0]}
     events = tuple((*e, drops[e[1]]) if e[0] == "drop" else e for e in events)
     evenings = [Evening(True, path, ld, (), events) for path in paths for ld in libraries]
@@ -144,7 +144,7 @@ def test_one_toolkit_for_another(
 
 @pytest.mark.parametrize("shell", [BASH, ZSH, FISH], ids=str)
 def test_a_hook_lets_the_next_prompt_look(stage: Stage, shell: Shell) -> None:
-    """What stood at the last look is forgotten then, and no folder is all that is another."""
+    """After a hook has run, the next prompt looks at everything, not only at the directory."""
     choice = (("venv_activate", "v"), ("use", "3"), ("venv_deactivate",))
     events = (*choice, ("value", "CUDA_HOME"), ("prompt",))
     [fault] = play(stage, shell, [Evening(True, ("/usr/bin", "/bin"), None, (), events)])
@@ -153,7 +153,7 @@ def test_a_hook_lets_the_next_prompt_look(stage: Stage, shell: Shell) -> None:
 
 @pytest.mark.parametrize("shell", SHELLS, ids=str)
 def test_what_stands_below_goes_by_what_is_active(stage: Stage, shell: Shell) -> None:
-    """It has a framework that looks for libdevice, and what is active then has none."""
+    """A pin below is applied again for the environment then active, here one without framework."""
     events = (("stack", "c"), ("stack", "b"), ("activate", "s"), ("deactivate",))
     [fault] = play(stage, shell, [Evening(False, ("/usr/bin", "/bin"), None, (), events)])
     assert fault is None
@@ -173,7 +173,7 @@ ROUNDS = [
 def test_every_variable_is_what_it_must_be(
     stages: Callable[[str], Stage], shell: Shell, numbers: range
 ) -> None:
-    """A blank in a toolkit's path keeps XLA's flags from the short ways: half of them have none."""
+    """Random histories match the model. A blank keeps XLA_FLAGS off short ways: half have none."""
     stage = stages("plain" if numbers.start % (2 * BATCH) else HOSTILE_FOLDER)
     seeds = [f"{shell.name} {number}" for number in numbers]
     evenings = [draw(stage, shell, random.Random(seed)) for seed in seeds]
@@ -193,7 +193,7 @@ def test_every_variable_is_what_it_must_be(
 
 
 def test_the_model_leaves_nothing_behind(stage: Stage) -> None:
-    """At the end the world is what it would be if cudaswitch were not there."""
+    """In the end the model's world is as if cudaswitch had not been there."""
     compared = 0
     for number in range(500):
         evening = draw(stage, SHELLS[0], random.Random(f"model {number}"))

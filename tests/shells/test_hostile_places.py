@@ -1,4 +1,4 @@
-"""Homes, environments and trees whose path nobody would choose, and stores that cannot be."""
+"""Homes, environments and trees with absurd paths, and stores where none can be."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ PLACES = {
     "dots": "..a b..",
     "equals": "a=b=env=c",
 }
-"""Why → a folder's name."""
+"""What is odd → a folder's name."""
 
 OF_VIRTUALENVS = ("trap", "all", "line break", "backslash", "options", "pattern")
-"""The first two have every character of the others; the makers refuse what is not UTF-8."""
+"""The first two have the characters of those left out; the makers refuse what is not UTF-8."""
 
 OF_CONDA = ("semicolon", "options", "pattern", "dots")
-"""conda's own scripts break at the others."""
+"""conda's own scripts break on the others."""
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def assert_followed(shell: Shell, person: Person, tmp_path: Path, names: dict[st
 
 @integrated
 def test_a_home(shell: Shell, person: Person, tmp_path: Path) -> None:
-    """The search upward ends there, and nothing in its name is run."""
+    """The search for a version file ends at a home of any name, and nothing in the name is run."""
     (tmp_path / ".cuda-version").write_text("11.8\n")
     steps = []
     for name in TREES.values():
@@ -135,7 +135,7 @@ def test_a_home(shell: Shell, person: Person, tmp_path: Path) -> None:
 
 @every
 def test_a_toolkit_whose_path_is_a_pattern(shell: Shell, tmp_path: Path) -> None:
-    """What follows the path in a want is no part of it."""
+    """A `*` in a toolkit's path does not match the options that follow the path in a want."""
     person = make_person(tmp_path / "person", ())
     kit = Kit(tmp_path / "cuda*", "10.2.89", ("lib64",)).build()
     person.adopt(kit)
@@ -162,7 +162,7 @@ def test_a_home_that_can_hold_no_store(char: str, person: Person, tmp_path: Path
 
 @integrated
 def test_a_home_like_that_with_its_store_elsewhere(shell: Shell, tmp_path: Path) -> None:
-    """Everything else of it stays where it is: configuration, cache, rc files."""
+    """Such a home works for configuration, cache and rc files if CUDASWITCH_HOME is elsewhere."""
     plain = make_home(tmp_path / HOSTILE_FOLDER)
     home = make_home(tmp_path / f"{TRAP}'\"")
     moved = Home(home.path, plain.store, home.env | {"CUDASWITCH_HOME": str(plain.store)})

@@ -29,7 +29,7 @@ def test_cd_switches_and_gives_back(
 def test_cd_switches_in_tcsh_with_a_semicolon_for_history(
     person: Person, tree: Path, at_prompt: Open
 ) -> None:
-    """An alias of the prompt that begins with it is taken away."""
+    """tcsh removes a prompt alias that begins with a history character: ours does not."""
     terminal = at_prompt(TCSH)
     terminal.say("set histchars = '!;'")
     said = terminal.say(f"cd {TCSH.quote(str(tree))}")
@@ -41,7 +41,7 @@ def test_cd_switches_in_tcsh_with_a_semicolon_for_history(
 def test_the_person_s_exit_status_comes_through(
     shell: Shell, person: Person, tree: Path, at_prompt: Open
 ) -> None:
-    """Also when the hook has something to do."""
+    """The prompt hook keeps the person's exit status even if it switches."""
     terminal = at_prompt(shell)
     status = "$status" if shell is FISH else "$?"
     terminal.child.sendline(f"cd {shell.quote(str(tree))}; sh -c 'exit 7'")
@@ -107,7 +107,7 @@ def test_errexit_and_nounset_at_the_prompt(
 ) -> None:
     terminal = at_prompt(shell)
     terminal.say("set -eu")
-    # A status that is not 0, of a command that does not end the shell.
+    # `! true` has a status that is not 0, but does not end the shell.
     terminal.say(f"cd {shell.quote(str(tree))}; ! true")
     assert terminal.child.isalive()
     assert home_of(terminal) == str(person.kits[0].home)
@@ -115,7 +115,7 @@ def test_errexit_and_nounset_at_the_prompt(
 
 @pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 def test_a_variable_that_is_read_only(shell: Shell, person: Person, at_prompt: Open) -> None:
-    """As a site may want it: it stays, and of all else nothing does."""
+    """A read-only CUDA_HOME stays, and `off` undoes everything else."""
     terminal = at_prompt(shell)
     terminal.say("export CUDA_HOME=/theirs LD_LIBRARY_PATH=/own; readonly CUDA_HOME")
     before = seen(terminal)
@@ -132,7 +132,7 @@ def test_a_variable_that_is_read_only(shell: Shell, person: Person, at_prompt: O
 def test_a_path_that_becomes_read_only(
     shell: Shell, tree: Path, person: Person, at_prompt: Open
 ) -> None:
-    """It is complained of once, and not at every prompt."""
+    """A PATH that becomes read-only is complained about once, not at every prompt."""
     terminal = at_prompt(shell)
     terminal.say(f"cd {shell.quote(str(tree))}")
     assert home_of(terminal) == str(person.kits[0].home)
@@ -145,7 +145,7 @@ def test_a_path_that_becomes_read_only(
 
 
 def test_a_prompt_command_that_is_read_only(person: Person, tree: Path, at_prompt: Open) -> None:
-    """As where every command is to be logged: it is told once, and all else works."""
+    """A read-only PROMPT_COMMAND, as where commands are logged, is reported, and `use` works."""
     terminal = at_prompt(BASH, "readonly PROMPT_COMMAND=':'")
     said = terminal.say(f"CUDASWITCH_QUIET=\n{person.load(BASH)}")
     assert "cudaswitch: PROMPT_COMMAND is read-only" in said
@@ -159,7 +159,7 @@ def test_a_prompt_command_that_is_read_only(person: Person, tree: Path, at_promp
 def test_a_prompt_command_that_is_assigned_behind_us(
     name: str, person: Person, tree: Path, at_prompt: Open
 ) -> None:
-    """Whoever asks what is active is told, once, and from then on the prompt switches."""
+    """`current`, `which` and `doctor` report once that our prompt hook is gone, and restore it."""
     behind = f"{person.load(BASH)}\nPROMPT_COMMAND='history -a'\nCUDASWITCH_QUIET=\nreturn"
     terminal = at_prompt(BASH, behind)
     quiet = terminal.say(f"cd {BASH.quote(str(tree))}")
@@ -196,7 +196,7 @@ def test_a_prompt_command_that_is_typed_anew(
 
 
 def test_a_prompt_command_that_is_made_read_only_later(tree: Path, at_prompt: Open) -> None:
-    """Whoever asks what is active is told as long as that is so."""
+    """`current` reports a PROMPT_COMMAND that became read-only each time it is asked."""
     terminal = at_prompt(BASH, "CUDASWITCH_QUIET=")
     terminal.say("PROMPT_COMMAND=:; readonly PROMPT_COMMAND")
     assert "is read-only" not in terminal.say(f"cd {BASH.quote(str(tree))}")
@@ -274,7 +274,7 @@ def test_a_prompt_command_that_has_us_still(
 def test_nothing_is_said_of_it_where_no_prompt_comes(
     way: str, person: Person, tmp_path: Path
 ) -> None:
-    """Or none has come yet, and who sets it anew may have us come behind that."""
+    """A lost prompt hook is not reported before the first prompt: a later line may add us again."""
     text = f"{person.load(BASH)}\nPROMPT_COMMAND='history -a'\ncudaswitch current\n"
     file = tmp_path / "file"
     file.write_text(text)
@@ -298,7 +298,7 @@ def test_nothing_is_said_of_it_where_no_prompt_comes(
 def test_what_tells_what_is_active_looks_round_first(
     person: Person, tree: Path, at_prompt: Open
 ) -> None:
-    """In bash no prompt has come between."""
+    """`current` looks first, as in bash no prompt comes between a `cd` and it on one line."""
     said = at_prompt(BASH).say(f"cd {BASH.quote(str(tree))}; cudaswitch current")
     assert str(person.kits[0].home) in said
     assert "hint" not in said
@@ -308,7 +308,7 @@ def test_what_tells_what_is_active_looks_round_first(
 def test_a_pin_whose_toolkit_is_gone_says_so_once(
     shell: Shell, person: Person, tmp_path: Path, at_prompt: Open
 ) -> None:
-    """On a terminal, and one that asks for no toolkit says nothing."""
+    """A terminal is told once that a pin's toolkit is gone; a pin to `system` says nothing."""
     conda = QuickConda()
     for name, request in (("gone", "12.4"), ("system", "system")):
         person.pin(request, conda_prefix(tmp_path / name))

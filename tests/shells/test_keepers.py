@@ -1,4 +1,4 @@
-"""Those who keep what variables were in a tree or an environment, and bring it back at a prompt."""
+"""direnv, mise and nodeenv save variables, and restore them when a tree or environment is left."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 
 @dataclass(frozen=True)
 class Keeper:
-    """A program that has variables of a tree; `file` is where it reads them.
+    """A program that sets a tree's variables, which it reads from `file`.
 
-    `loading` is a shell's command that loads its hook, once for fish, once for the others. `added`
-    puts folders into lists, `own` sets a variable; `allowing` are the words that allow a file. One
-    that `forgets` takes what it finds at a later look in a tree for the person's, a toolkit too:
-    what it brings back then has values of its own in it.
+    `loading` are the commands that load its hook, in fish and in the other shells. `added` puts
+    folders on lists, `own` sets a variable; `allowing` are the words that allow a file. A program
+    that `forgets` takes what it finds at a later look in a tree, even a toolkit, for the person's:
+    what it restores may then contain values of its own.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Keeper:
         return (fish if shell is FISH else other).format(program=require(self.name), shell=shell)
 
     def beside(self, shell: Shell, at_prompt: Open, first: str) -> Terminal:
-        """Open a shell that has both, in the order of their lines in its startup file."""
+        """Open a shell that loads both, in the given order."""
         terminal = at_prompt(shell, self.command(shell) if first == "theirs" else "")
         if first == "ours":
             terminal.say(self.command(shell))
@@ -50,15 +50,15 @@ class Keeper:
         return terminal
 
     def grow(self, person: Person, tree: Path, text: str) -> Path:
-        """Make a tree that has its file with that text."""
-        (tree / "bin").mkdir(parents=True)  # without it mise does not put it on PATH
+        """Make a tree whose file has this text, and allow it."""
+        (tree / "bin").mkdir(parents=True)  # mise puts only existing folders on PATH
         (tree / self.file).write_text(text)
         allow = [require(self.name), *self.allowing]
         subprocess.run(allow, cwd=tree, env=person.home.env, check=True)
         return tree
 
     def seen(self, terminal: Terminal) -> Environment:
-        """Return what a command is given, but for the books of the two."""
+        """Return the environment of a command, without the bookkeeping of both programs."""
         mine = self.name.upper()
         return {
             name: value
@@ -97,13 +97,13 @@ EVENINGS = {
     "another inside": (("use 10.1", 0), ("in", 0), ("use 12.4", 2), ("out", 2), ("off", None)),
     "tree to tree": (("pinned", 1), ("in", None), ("pinned", 1), ("out", None)),
 }
-"""What is done, and the toolkit that is active then."""
+"""What is done, and the number of the toolkit that is active then."""
 
 
 @every_shell
 @orders
 def test_direnv(shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open) -> None:
-    """It exports what an activate script did, our bookkeeping too, and takes it back."""
+    """direnv exports what an activate script did, with our bookkeeping, and undoes all of it."""
     with_uv(tmp_path / "v")
     person.pin("10.1", tmp_path / "v")
     project = DIRENV.grow(person, tmp_path / "project", f". '{tmp_path}/v/bin/activate'\n")
@@ -144,16 +144,16 @@ def test_what_they_bring_back(
     tmp_path: Path,
     at_prompt: Open,
 ) -> None:
-    """They keep each variable as it was, whatever was active then."""
+    """What direnv and mise saved brings back no toolkit that was active then, and loses none."""
     text = keeper.added.format() + (keeper.own.format(own) if own else "")
     if keeper.forgets and (shell is FISH or first == "ours"):
-        # It may come to a prompt behind ours, and sets a list of folders as it wants it.
+        # mise may act after us at a prompt, and then sets a list of folders as it wants it.
         text = text.partition("LD_LIBRARY_PATH")[0]
     project = keeper.grow(person, tmp_path / "project", text)
     (project / "inner").mkdir()
     if evening == "pinned":
         (project / ".cuda-version").write_text("11.8\n")
-    # It sets other variables than the project.
+    # This tree sets other variables than the project.
     pinned = keeper.grow(person, tmp_path / "pinned", keeper.added.format().splitlines()[0] + "\n")
     (pinned / ".cuda-version").write_text("11.8\n")
     terminal = keeper.beside(shell, at_prompt, first)
@@ -191,7 +191,7 @@ def test_what_they_bring_back(
 def test_the_next_command_has_not_what_direnv_brought_back(
     shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open
 ) -> None:
-    """In fish, whose folder of startup files comes first, its hook comes after ours."""
+    """The next command is right even in fish, where direnv's hook comes after ours."""
     project = DIRENV.grow(person, tmp_path / "project", "PATH_add bin\n")
     (project / ".cuda-version").write_text("11.8\n")
     terminal = DIRENV.beside(shell, at_prompt, first)
@@ -209,7 +209,7 @@ def test_the_next_command_has_not_what_direnv_brought_back(
 def test_what_a_tree_before_this_one_had_is_not_brought_back(
     shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open
 ) -> None:
-    """direnv has taken it back since a `cd` from one into the other; then it loads that anew."""
+    """After a `cd` between two direnv trees, reloading the second restores nothing of the first."""
     text = f"PATH_add bin\n{DIRENV.own.format('CUDA_HOME')}"
     project = DIRENV.grow(person, tmp_path / "project", text)
     pinned = DIRENV.grow(
@@ -222,7 +222,7 @@ def test_what_a_tree_before_this_one_had_is_not_brought_back(
         if step.is_dir():
             cd(terminal, step)
         else:
-            os.utime(step, (1, 1))  # it sees whole seconds
+            os.utime(step, (1, 1))  # direnv sees whole seconds
             terminal.say("")
         home = {project: "/theirs", tmp_path: None}.get(step, str(person.kits[1].home))
         assert DIRENV.seen(terminal).get("CUDA_HOME") == home
@@ -234,7 +234,7 @@ def test_what_a_tree_before_this_one_had_is_not_brought_back(
 def test_what_a_tree_takes_away_comes_back_behind_it(
     shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open
 ) -> None:
-    """direnv brings back the toolkit's, below which is the person's own."""
+    """The person's own CUDA_HOME returns after direnv unset and restored the toolkit's."""
     project = DIRENV.grow(person, tmp_path / "project", "unset CUDA_HOME\n")
     terminal = DIRENV.beside(shell, at_prompt, first)
     terminal.say(shell.set("CUDA_HOME", "/mine"))
@@ -252,7 +252,7 @@ def test_what_a_tree_takes_away_comes_back_behind_it(
 def test_an_environment_that_is_entered_in_a_tree_with_one(
     shell: Shell, first: str, gpus: str | None, person: Person, tmp_path: Path, at_prompt: Open
 ) -> None:
-    """direnv takes our records away, and knows nothing of GPUs and flags that came in its tree."""
+    """GPUs and flags set within a direnv tree are undone, though direnv takes our records away."""
     for name, request, options in (
         ("v", "10.1", ()),
         ("w", "11.8", ("--gpus", gpus) if gpus else ()),
@@ -286,7 +286,7 @@ def test_an_environment_that_is_entered_in_a_tree_with_one(
 @every_shell
 @orders
 def test_mise(shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open) -> None:
-    """It works PATH out anew at a prompt, from what it was when mise was loaded."""
+    """The toolkit stays on PATH once, though mise rebuilds PATH from what it was at its start."""
     text = '[env]\nOWN = "1"\n_.path = ["./tools"]\n'
     project = MISE.grow(person, tmp_path / "project", text)
     (project / "tools").mkdir()
@@ -315,7 +315,7 @@ def test_mise(shell: Shell, first: str, person: Person, tmp_path: Path, at_promp
 def test_what_a_person_sets_stays(
     shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open
 ) -> None:
-    """A folder before the toolkit's, and a CUDA_HOME: no step to a tree, or out, is about them."""
+    """Folders before the toolkit's, and a CUDA_HOME, survive steps into and out of a mise tree."""
     project = MISE.grow(person, tmp_path / "project", '[env]\n_.path = ["./bin"]\n')
     terminal = MISE.beside(shell, at_prompt, first)
     before = MISE.seen(terminal)
@@ -346,11 +346,11 @@ def test_what_a_person_sets_stays(
 
 @every_shell
 class TestNodeenv:
-    """Its environments keep PATH as a virtualenv does, under names of their own."""
+    """nodeenv's environments save PATH as a virtualenv does, under names of their own."""
 
     @pytest.fixture
     def entering(self, shell: Shell, tmp_path: Path) -> str:
-        """The command that enters one; its node is of no interest."""
+        """The command that enters a nodeenv, whose node is a fake."""
         node = executable(tmp_path / "fake" / "node", "#!/bin/sh\necho v20.0.0\n")
         made = [sys.executable, "-m", "nodeenv", "--node=system", str(tmp_path / "n")]
         subprocess.run(made, env={"PATH": f"{node.parent}:/usr/bin:/bin"}, check=True)
@@ -386,7 +386,7 @@ class TestNodeenv:
 @pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 @pytest.mark.parametrize("name", ["LD_LIBRARY_PATH", "PATH"])
 def test_mise_sets_the_same_again(shell: Shell, name: str, person: Person) -> None:
-    """It does where a file of its own is of this very second: at the next prompt, unasked."""
+    """The toolkit stays if mise repeats its values, as for a file changed in this very second."""
     kit = person.kits[0]
     before = person.home.env["PATH"] if name == "PATH" else "/theirs"
     theirs = f"{shell.set(name, before)}\n{shell.prompt}"
@@ -399,7 +399,7 @@ def test_mise_sets_the_same_again(shell: Shell, name: str, person: Person) -> No
 
 @pytest.mark.parametrize("name", ["LD_LIBRARY_PATH", "PATH"])
 def test_mise_sets_the_same_again_in_fish(name: str, person: Person, tmp_path: Path) -> None:
-    """There it does at a step within its tree; its line stands before ours."""
+    """The toolkit stays if mise, loaded before us, repeats its values at a step within its tree."""
     kit = person.kits[0]
     before = person.home.env["PATH"] if name == "PATH" else "/theirs"
     theirs = f"function theirs --on-variable PWD\n{FISH.set(name, before)}\nend"

@@ -1,4 +1,4 @@
-"""Toolkits that are laid over another one, whose folder goes: an older one takes their place."""
+"""Toolkits composed on another one whose folder disappears: an older one takes their place."""
 
 from __future__ import annotations
 
@@ -61,25 +61,25 @@ def test_it_is_taken_up_no_more(shell: Shell, base: Kit, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("shell", INTEGRATED, ids=str)
 def test_what_was_answered_is_asked_anew(shell: Shell, base: Kit, tmp_path: Path) -> None:
-    """By the shell that has asked about a file, and of an environment's frameworks."""
+    """Kept answers for a version file and for frameworks are asked again once the base is gone."""
     person = combined(tmp_path / "account", base, shell.name)
     tree, env = tmp_path / "tree", Env(tmp_path / "v")
     tree.mkdir()
-    # No ready answer says what the file does, other than the settings.
+    # The file says something other than the settings, so no ready answer fits.
     (tree / ".cuda-version").write_text("12\nlibraries never\n")
     succeeded(person.home.run("config", "set", "libraries", "always"))
     env.write("pyvenv.cfg", "home = /usr/bin\n")
     env.dist("cupy-cuda12x", "12.3.0")
     enter, visit = [entered(shell, env), left(shell)], [cd(shell, tree), cd(shell, tmp_path)]
     gone = f"mv {shell.quote(str(base.home))} {shell.quote(str(tmp_path / 'moved'))}"
-    # A shell keeps what it has asked last.
+    # A shell keeps the last answer that it asked for.
     result = person.play(shell, *enter, *visit, gone, *visit, *enter).check()
     assert names(result, 1, 3, 6, 8) == [NEWER, NEWER, OLDER, OLDER]
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 def test_what_a_shared_store_has_answered_is_gone(shell: Shell, base: Kit, tmp_path: Path) -> None:
-    """Nobody has changed that store."""
+    """A shared store's kept answer goes with its toolkit, though that store has not changed."""
     person, lender = (make_person(tmp_path / name, (shell.name,)) for name in ("us", "them"))
     lender.adopt(base.build())
     succeeded(
@@ -125,7 +125,7 @@ def test_its_hook_alone_changes_nothing(
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, DASH, TCSH), ids=str)
 def test_the_variable_leads_to_it_no_more(shell: Shell, base: Kit, tmp_path: Path) -> None:
-    """The hook alone asks nobody: where there is no ready answer, the pin holds."""
+    """A hook alone asks nobody: without a ready answer for CUDASWITCH_VERSION, the pin counts."""
     person = combined(tmp_path / "account", base)
     venv = with_venv(tmp_path / "v")
     person.pin(OLDER, venv)

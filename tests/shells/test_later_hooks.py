@@ -1,4 +1,4 @@
-"""Prompt hooks that come after ours and change the environment: the next command has it right."""
+"""Prompt hooks that run after ours and change the environment: the next command is right."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LATER = {
     "tcsh": "alias precmd 'if (-e {folder}/on) setenv CUDASWITCH_VERSION 11.8;"
     " if (! -e {folder}/on) unsetenv CUDASWITCH_VERSION'",
 }
-"""What chooses at each prompt, as pyenv-virtualenv, direnv and others do."""
+"""Hooks that choose at each prompt, as those of pyenv-virtualenv, direnv and others do."""
 
 
 @pytest.mark.parametrize("shell", (FISH, TCSH), ids=str)
@@ -28,7 +28,7 @@ def test_the_next_command_has_what_it_chose(
     folder = tmp_path / "folder"
     folder.mkdir()
     text = LATER[shell.name].format(folder=folder)
-    # In fish ours is there before what config.fish has; in tcsh it is to be the last line.
+    # In fish our hook is defined before config.fish; in tcsh our line should be the last.
     terminal = at_prompt(shell, text) if shell is TCSH else late(shell, person, tmp_path, text)
     home = str(person.kits[1].home)
     terminal.child.sendline(f"touch {folder}/on")
@@ -47,7 +47,7 @@ def test_so_has_the_first_command_in_fish(person: Person, tmp_path: Path) -> Non
 
 
 def late(shell: Shell, person: Person, folder: Path, text: str) -> Terminal:
-    """Open a terminal whose startup file has something behind our line."""
+    """Open a terminal whose startup file has this text after our line."""
     (folder / "terminal").mkdir()
     behind = Person(person.home, person.kits, {})
     text = f"{person.load(shell)}\n{text}"
@@ -55,7 +55,7 @@ def late(shell: Shell, person: Person, folder: Path, text: str) -> Terminal:
 
 
 def test_handlers_of_fish_are_where_they_were(person: Person, tmp_path: Path) -> None:
-    """Ours goes behind the others at the first prompt, once."""
+    """Our prompt handler moves behind the others at the first prompt, and only then."""
     text = "function later --on-event fish_prompt\nend"
     terminal = late(FISH, person, tmp_path, text)
     for number in "12":

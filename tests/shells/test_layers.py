@@ -1,4 +1,4 @@
-"""What `uv run --with` makes lies on the project's environment, whose pin holds there."""
+"""In the layer that `uv run --with` makes on a project's environment, the project's pin counts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Env:
 
 
 def layer_on(env: Env, folder: Path, brings: str = "something.py") -> Env:
-    """Keep the layer that uv makes for one command `--with` a wheel, and takes away behind it."""
+    """Copy the layer that uv makes for one command `--with` a wheel, and removes afterwards."""
     wheel = folder / "nvidia_cuda_nvcc-13.0.88-py3-none-manylinux2014_x86_64.whl"
     wheel.write_bytes(wheel_of({brings: b""}))
     kept = folder / "layer"
@@ -80,7 +80,7 @@ def test_commands_see_what_is_below(person: Person, project: Env, tmp_path: Path
     shown = succeeded(person.home.run("exec", "--", "env", **variables))
     assert f"CUDA_HOME={person.kits[0].home}" in shown
     assert succeeded(person.home.run("current", **variables))[0].startswith("10.1")
-    # Nobody would find a pin of the layer again.
+    # A pin in the layer would be lost with it.
     person.home.run("pin", "12.4", **variables)
     assert (project.prefix / "etc/cudaswitch/pin").read_text().strip() == "12.4"
     assert not (layer.prefix / "etc").exists()
@@ -107,7 +107,7 @@ def test_what_with_brings_is_its_own_cuda_too(
     result = person.play(shell, entered(shell, layer), cd(shell, Path("/"))).check()
     assert homes(person, result) == "-11"
     assert "LD_LIBRARY_PATH" not in result.snaps["1"]
-    # uv 0.7.16 had it in the layer itself.
+    # uv 0.7.16 put the wheel into the layer itself.
     [overlay] = layer.prefix.glob("lib/python*/site-packages/_uv_ephemeral_overlay.pth")
     overlay.unlink()
     wheel = overlay.parent / brings

@@ -1,4 +1,4 @@
-"""In a shell where nothing asks for a toolkit, the most of the integration is not even parsed."""
+"""In a shell where nothing asks for a toolkit, most of the integration is not even parsed."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ PARSING = {
         f"{ALIASES}; alias -g local=false case=false",
     ),
 }
-"""What people set at a prompt, behind the line that loads us, and what changes how text is read."""
+"""Options and aliases set after our line that change how a shell parses text."""
 
 
 PLACEHOLDERS = {f"__cudaswitch_{name}" for name in ("attend", "edited", "enter", "leave", "look")}
-"""Functions that a new shell has in a form which loads the integration."""
+"""Functions that a new shell has in a form that loads the integration."""
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 def test_no_function_takes_the_place_of_another(shell: Shell) -> None:
-    """The texts of a shell come together in one, whose later functions hide earlier ones."""
+    """A shell's texts define no function twice: they are joined, and the later one would win."""
     kinds = (".fish",) if shell is FISH else (".sh", f".{shell.name}")
     folder = Path(shells.__file__).parent
     texts = [path.read_text() for path in folder.iterdir() if path.suffix in kinds]
@@ -87,7 +87,7 @@ def test_nothing_more_is_parsed_until_something_asks(
 
 @every_shell
 def test_hooks_take_what_is_there(shell: Shell, person: Person, tmp_path: Path) -> None:
-    """An environment's own copy of it may be that of another version, and takes its time."""
+    """Hooks use the loaded core: the environment's copy takes time, and may be another version."""
     prefix = conda_prefix(tmp_path / "env")
     person.pin("10.1", prefix)
     core = prefix / "etc" / "cudaswitch" / f"core.{shell.suffix}"
@@ -103,7 +103,7 @@ def test_hooks_take_what_is_there(shell: Shell, person: Person, tmp_path: Path) 
 def test_a_file_that_appears_is_seen(
     shell: Shell, person: Person, tmp_path: Path, at_prompt: Open
 ) -> None:
-    """There is no look-round for it but the one of the prompt, in the folder it is in."""
+    """A version file that appears in the current folder is seen by the look at the next prompt."""
     terminal = at_prompt(shell)
     terminal.say(f"cd {shell.quote(str(tmp_path))}")
     terminal.say("echo 10.1 > .cuda-version")
@@ -129,7 +129,7 @@ def test_whatever_is_set_by_then(
 
 
 def test_fish_parses_each_function_by_itself(tmp_path: Path) -> None:
-    """In a longer text it counts the lines before a function, whenever that calls another."""
+    """Each function is on line 1: whenever one calls another, fish counts the lines before it."""
     file = tmp_path / "all.fish"
     texts = ("answers.fish", "init.fish", "command.fish")
     file.write_text(shells.core("fish") + "".join(map(shells.text_of, texts)))

@@ -32,7 +32,7 @@ def kit(person: Person) -> Kit:
 def test_an_environment_with_libdevice_of_its_own(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """In its prefix TensorFlow looks since 2.19."""
+    """XLA is told nothing if it finds libdevice itself: TensorFlow >= 2.19 also in the prefix."""
     beside = (
         ("nvidia/cuda_nvcc/", "-2.10.0", True),
         ("nvidia/cu13/", "-2.20.0", True),

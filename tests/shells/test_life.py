@@ -1,4 +1,4 @@
-"""What befalls an environment after it was pinned: packed, upgraded, cloned, shared, unpinned."""
+"""Pinned environments that are packed, upgraded, stacked, unpinned or copied afterwards."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def unpacked(person: Person, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 def test_packed_and_unpacked_elsewhere(shell: Shell, person: Person, unpacked: Path) -> None:
-    """Its own activate script runs our hook, and its deactivate before it repairs PATH."""
+    """conda-pack's `activate` runs our hook; its `deactivate` does so before it repairs PATH."""
     enter, leave = (shell.source(unpacked / "bin" / f"{way}activate") for way in ("", "de"))
     result = bare(person).play(shell, enter, leave, enter, leave).check()
     for number in ("1", "3"):
@@ -63,7 +63,7 @@ def test_packed_and_unpacked_elsewhere(shell: Shell, person: Person, unpacked: P
 
 
 def by_hand(shell: Shell, prefix: Path) -> str:
-    """Enter a conda environment with no more than its variable and its folder on PATH."""
+    """Return commands that enter a conda environment by its variable and PATH alone."""
     folder = shell.prepend("PATH", str(prefix / "bin"))
     return f"{shell.set('CONDA_PREFIX', str(prefix))}\n{folder}"
 
@@ -73,7 +73,7 @@ def by_hand(shell: Shell, prefix: Path) -> str:
 def test_what_counts_no_levels_brings_no_path_back(
     shell: Shell, level: str | None, person: Person, tmp_path: Path
 ) -> None:
-    """It runs the hooks as conda does and no more, so no note is left for a PATH to come."""
+    """Hooks that run without conda's levels leave no note for a PATH that conda would export."""
     prefix = conda_prefix(tmp_path / "c")
     person.pin("10.1", prefix)
     enter, leave = (
@@ -91,7 +91,7 @@ def test_what_counts_no_levels_brings_no_path_back(
 @every
 @pytest.mark.parametrize("level", ["", "two", "-1", "x[$(touch PROOF)]", "2 -o 1", "99999"])
 def test_a_level_that_is_none(shell: Shell, level: str, person: Person, tmp_path: Path) -> None:
-    """Some shells work out a number that is compared, with all that is in it."""
+    """An odd CONDA_SHLVL is harmless, though some shells evaluate what they compare as numbers."""
     prefix = conda_prefix(tmp_path / "a")
     person.pin("10.1", prefix)
     enter, leave = (
@@ -112,7 +112,7 @@ def test_a_level_that_is_none(shell: Shell, level: str, person: Person, tmp_path
 def test_a_path_that_another_shell_computed(
     shell: Shell, whose: Callable[[Person], Person], person: Person, tmp_path: Path
 ) -> None:
-    """As `conda spawn --replace` does for a login shell, which begins with a PATH of its own."""
+    """A PATH computed by another shell, as with `conda spawn --replace`, loses the old toolkit."""
     one, two = (conda_prefix(tmp_path / name) for name in ("one", "two"))
     person.pin("10.1", one)
     person.pin("11.8", two)
@@ -145,7 +145,7 @@ def test_a_path_that_another_shell_computed(
 def test_a_folder_on_path_is_no_environment_where_conda_has_none(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """As a virtualenv brings it back that was entered within: nothing is stacked any more."""
+    """Without CONDA_PREFIX nothing is stacked, even if a virtualenv restored a folder on PATH."""
     prefix = conda_prefix(tmp_path / "c")
     person.pin("11.8", prefix)
     steps = (by_hand(shell, prefix), shell.unset("CONDA_PREFIX"))
@@ -159,7 +159,7 @@ def test_a_folder_on_path_is_no_environment_where_conda_has_none(
 def test_a_folder_on_path_is_no_environment_at_the_first_level(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """As in a child whose conda counts anew, which it does in tcsh: nothing is stacked there."""
+    """At level 1 nothing is stacked, as in a child where conda counts anew, as it does in tcsh."""
     below, above = (conda_prefix(tmp_path / name) for name in "ab")
     person.pin("11.8", below)
     steps = (by_hand(shell, prefix) for prefix in (below, above))
@@ -175,7 +175,7 @@ def test_a_folder_on_path_is_no_environment_at_the_first_level(
 def test_a_virtualenv_that_is_upgraded(
     shell: Shell, way: str, person: Person, tmp_path: Path
 ) -> None:
-    """--upgrade keeps the hook; made again it is lost, and a new pin puts it back."""
+    """`venv --upgrade` keeps the hook; making the virtualenv again loses it until a new pin."""
     with_venv(tmp_path / "v")
     person.pin("10.1", tmp_path / "v")
     pinned = scripts(tmp_path / "v")
@@ -193,7 +193,7 @@ def test_a_virtualenv_that_is_upgraded(
 
 
 def test_workon(person: Person, tmp_path: Path) -> None:
-    """virtualenvwrapper renames `deactivate`, with our line in it, and puts another around it."""
+    """`workon` works: virtualenvwrapper renames `deactivate`, with our line in it, and wraps it."""
     for name, request in (("one", "10.1"), ("two", "11.8")):
         with_uv(tmp_path / name)
         person.pin(request, tmp_path / name)
@@ -259,7 +259,7 @@ FIRST_ON_ITS_LIST = (
     'LD_LIBRARY_PATH=${LD_LIBRARY_PATH#"$CONDA_PREFIX/own"} LD_LIBRARY_PATH=${LD_LIBRARY_PATH#:}\n'
     'if [ -z "$LD_LIBRARY_PATH" ]; then unset LD_LIBRARY_PATH; fi\n',
 )
-"""A package that takes its folder from where it put it."""
+"""A package that removes its folder only from the head of the list, where it put it."""
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
@@ -268,7 +268,7 @@ FIRST_ON_ITS_LIST = (
 def test_what_is_taken_up_again_follows_the_active_environment(
     shell: Shell, conda: Conda, person: Person, tmp_path: Path, brings: str
 ) -> None:
-    """It may bring CUDA of its own; so may the pinned one below, whose Python runs in it."""
+    """A pin below gives no libraries if the active or the pinned environment brings CUDA."""
     for name, request in (("a", "10.1"), ("b", None), ("c", "11.8")):
         prefix = conda_prefix(tmp_path / name)
         if name == brings:
@@ -289,7 +289,7 @@ def test_what_is_taken_up_again_follows_the_active_environment(
 def test_what_lies_below_and_is_off_path_is_not_taken_up(
     shell: Shell, conda: Conda, person: Person, tmp_path: Path
 ) -> None:
-    """A login script took it off PATH; the one that is left was the same environment, above."""
+    """An environment below that is off PATH is not applied again when left further up."""
     for name, request in (("a", "10.1"), ("b", None), ("c", "system")):
         prefix = conda_prefix(tmp_path / name)
         if request:
@@ -309,7 +309,7 @@ def test_what_lies_below_and_is_off_path_is_not_taken_up(
 def test_what_is_taken_up_again_comes_after_the_scripts_of_what_is_left(
     shell: Shell, conda: Conda, way: str, person: Person, tmp_path: Path
 ) -> None:
-    """The environment below is pinned; what is left undoes last what it did first."""
+    """A pin below is applied again only after all scripts of the environment that is left."""
     for name, request in (("a", "10.1"), ("b", "11.8")):
         person.pin(request, conda_prefix(tmp_path / name))
     for half, text in zip(("activate", "deactivate"), FIRST_ON_ITS_LIST, strict=True):
@@ -329,7 +329,7 @@ SHARED = ("core", "below", "copies", "first", "flags", "own", "take", "version")
 
 class TestUnpinned:
     def test_what_is_left_of_a_conda_environment(self, person: Person, tmp_path: Path) -> None:
-        """The half that undoes and what it needs, and nothing else."""
+        """`unpin` leaves the deactivate hook and what it needs, and nothing else."""
         prefix = conda_prefix(tmp_path / "c")
         before = files_of(prefix)
         person.pin("10.1", prefix)
@@ -392,7 +392,7 @@ class TestUnpinned:
 def test_of_another_machine_without_the_toolkit(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """An environment that was copied to where its toolkit is not: nothing changes, silently."""
+    """An environment copied to a machine without its toolkit silently changes nothing."""
     prefix = conda_prefix(tmp_path / "a")
     person.pin("10.1", prefix)
     absent = tmp_path / "absent"

@@ -1,6 +1,6 @@
 """mamba and micromamba: nearly conda's order of events, with functions of other names.
 
-`eval "$(micromamba shell hook ...)"`, as scripts have it, sets no variable that says so.
+`eval "$(micromamba shell hook ...)"`, as in scripts, sets no variable that tells of micromamba.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from shells.terminal import Open
 
 @dataclass(frozen=True)
 class Mamba(Emulator):
-    """The emulator without the function that is conda's own."""
+    """The emulator, with mamba's function in place of conda's own."""
 
     name: str = "mamba"
 
@@ -40,7 +40,7 @@ class RealMamba(Mamba):
     """The micromamba on PATH."""
 
     name: str = "real"
-    # An activation adds the first folder where it is missing.
+    # An activation adds this first folder if it is missing.
     base_path: str = f"/nowhere/condabin:{Mamba.base_path}"
 
     def init(self, shell: Shell) -> str:
@@ -51,7 +51,7 @@ class RealMamba(Mamba):
 
     def activate(self, shell: Shell, prefix: Path, *, stack: bool = False) -> str:
         words = super().activate(shell, prefix, stack=stack).replace("conda", "micromamba", 1)
-        # It warns of variables that it replaces.
+        # micromamba warns about variables that it replaces.
         return f"{words} 2>/dev/null"
 
     def deactivate(self) -> str:
@@ -63,7 +63,7 @@ MAMBAS = [Mamba(), *([RealMamba()] if shutil.which("micromamba") else [])]
 
 @dataclass(frozen=True)
 class Both(Mamba):
-    """A shell that has conda too; its own function stands there, and nobody calls it."""
+    """A shell that has conda too, whose function is defined but never called."""
 
     name: str = "both"
     says_so: str = "export MAMBA_ROOT_PREFIX=/mamba"
@@ -74,7 +74,7 @@ class Both(Mamba):
 
 LEFT = [(conda, loaded) for conda in (*MAMBAS, Both()) for loaded in (True, False)]
 LEFT.append((Both(name="both untold", says_so=""), False))
-"""Where neither says that it is there, and the integration is loaded, the prompt repairs."""
+"""Not untold with the integration loaded, where only the prompt repairs PATH."""
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ LEFT.append((Both(name="both untold", says_so=""), False))
 def test_nothing_stays_on_path(
     shell: Shell, conda: Mamba, person: Person, pinned_folder: Path, loaded: bool
 ) -> None:
-    """PATH is computed ahead, and exported after the hook of the environment that is left."""
+    """No toolkit stays on PATH, computed before the deactivate hook, but exported after it."""
     session = Session(person, pinned_folder, shell, conda)
     result = session.play(*session.steps("b a b c b out out"), load=loaded).check()
     plain = foreign(result.snaps["2"])
@@ -112,7 +112,7 @@ def varied(person: Person, tmp_path: Path) -> Path:
 
 
 def assert_nothing_stays(snaps: Mapping[str, Environment]) -> None:
-    """Check what came of `a d out out`."""
+    """Check the steps `a d out out`: only `d`'s values inside, and nothing after."""
     inside = {name: snaps["3"].get(name) for name in (*OWN, "CUDACXX")}
     assert inside == {**OWN, "CUDACXX": None}
     left = {name: snaps["5"].get(name) or "" for name in ("PATH", *OWN)}
@@ -125,7 +125,7 @@ def assert_nothing_stays(snaps: Mapping[str, Environment]) -> None:
 def test_what_it_keeps_of_ours(
     shell: Shell, conda: Mamba, person: Person, varied: Path, loaded: bool
 ) -> None:
-    """It keeps what variables of an environment replace, and gives it back, all by itself."""
+    """mamba saves what an environment's variables replace, and restores it without our help."""
     session = Session(person, varied, shell, conda)
     steps = session.steps("a d out out")
     snaps = session.play(*steps, load=loaded).check().snaps
@@ -140,10 +140,10 @@ def test_what_it_keeps_of_ours(
 def test_conda_beside_it_keeps_nothing_of_ours(
     shell: Shell, conda: Conda, person: Person, varied: Path, loaded: bool
 ) -> None:
-    """Its hook for fish exports MAMBA_SHLVL, in a shell where conda is used, and below it."""
+    """conda keeps nothing of ours, even with MAMBA_SHLVL, which mamba's fish hook exports."""
     session = Session(person, varied, shell, conda)
     steps = map(shell.hush, session.steps("a d out out"))
-    # conda tells what its variables overwrite.
+    # conda warns about variables that it overwrites.
     assert_nothing_stays(session.play(*steps, load=loaded, MAMBA_SHLVL="0").snaps)
 
 
@@ -152,7 +152,7 @@ def test_conda_beside_it_keeps_nothing_of_ours(
 def test_an_environment_without_a_pin_has_its_toolkit_on_the_line_that_enters_it(
     shell: Shell, conda: Emulator, person: Person, tmp_path: Path
 ) -> None:
-    """The first that a shell enters, too: no prompt comes before what follows."""
+    """Even the first environment that a shell enters has its toolkit before any prompt comes."""
     Env(conda_prefix(tmp_path / "b")).dist("cupy-cuda101", "7.8.0")
     [enter] = Session(person, tmp_path, shell, conda).steps("b")
     start = [conda.init(shell), shell.set("PATH", conda.base_path), person.load(shell)]
@@ -167,7 +167,7 @@ def test_an_environment_without_a_pin_has_its_toolkit_on_the_line_that_enters_it
 def test_so_it_has_where_conda_s_lines_stand_behind_ours(
     shell: Shell, conda: Conda, behind: str, person: Person, tmp_path: Path, at_prompt: Open
 ) -> None:
-    """conda and mamba put theirs at the end of a startup file, whatever stands there."""
+    """An unpinned environment has its toolkit at once though conda is loaded after us, as usual."""
     Env(conda_prefix(tmp_path / "b")).dist("cupy-cuda101", "7.8.0")
     lines = (person.load(shell), behind, conda.init(shell), "return")
     enter = conda.activate(shell, tmp_path / "b")
