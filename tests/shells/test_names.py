@@ -1,4 +1,4 @@
-"""What a person has named, set or kept aside, which no function of ours may meet."""
+"""A person's names, options and saved values, which no function of ours may run into."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ hook item items key ld left level lib line mode moved name now old ours python r
 shared text user value venv want was way word xla
 """
 NAMES = _COMMON.split()
-"""Such as a script takes for its own."""
+"""Names that scripts use for variables of their own."""
 three = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 
 
@@ -41,7 +41,7 @@ def homes(result: dict[str, dict[str, str]]) -> list[str | None]:
 
 @three
 def test_variables_of_the_person_stay(session: Session, shell: Shell) -> None:
-    """In bash and zsh they may even be read-only, as scripts make theirs."""
+    """The person's own variables stay, even read-only ones in bash and zsh, as scripts have."""
     make = "set -g {} mine" if shell is FISH else "readonly {}=mine"
     said = ["echo " + " ".join(f"${name}" for name in NAMES)]
     look = "emit fish_prompt" if shell is FISH else "__cudaswitch_prompt"
@@ -61,7 +61,7 @@ def test_variables_of_the_person_stay(session: Session, shell: Shell) -> None:
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, DASH), ids=str)
 def test_a_strict_script_with_names_of_its_own(session: Session, shell: Shell) -> None:
-    """Without the integration: the hooks alone."""
+    """Hooks alone work in a strict script with read-only variables of its own."""
     made = "\n".join(f"readonly {name}=mine" for name in NAMES)
     result = session.play(f"set -eu\n{made}", *session.steps("a b a out out")).check()
     home = str(session.person.kits[0].home)
@@ -75,7 +75,7 @@ def test_a_strict_script_with_names_of_its_own(session: Session, shell: Shell) -
     ids=str,
 )
 def test_what_has_everything_exported(session: Session, shell: Shell, way: str) -> None:
-    """`set -a`, for a file of settings; bash exports functions then, too."""
+    """Under `set -a` nothing of ours is exported, nor functions, which bash exports then too."""
     look, load = "__cudaswitch_prompt", way not in ("hooks alone", "evaluated")
     # Nothing asks for a toolkit at first, and the most of the integration is not there.
     steps = ["cd /", *session.steps("a b a out out")]
@@ -101,7 +101,7 @@ def test_what_has_everything_exported(session: Session, shell: Shell, way: str) 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 def test_what_a_child_does_not_have(session: Session, shell: Shell) -> None:
-    """`set -a` was on when we were loaded; the child is a script, and loads nothing."""
+    """Hooks work in a child script that loads nothing, if `set -a` was on when we were loaded."""
     words = [session.conda.init(shell), *session.steps("a"), "echo $CUDA_HOME"]
     child = f"{shell.name} -c {shell.quote(chr(10).join(words))}"
     load = session.person.load(shell)
@@ -111,7 +111,7 @@ def test_what_a_child_does_not_have(session: Session, shell: Shell) -> None:
 
 @pytest.mark.parametrize("shell", (ZSH,), ids=str)
 def test_quotes_that_are_doubled_in_zsh(session: Session, shell: Shell) -> None:
-    """`rc_quotes` makes one quote of two that meet within quotes."""
+    """Hooks work under zsh's `rc_quotes`, which makes one quote of two that meet within quotes."""
     home = str(session.person.kits[0].home)
     result = session.play("setopt rc_quotes", *session.steps("a out a out")).check()
     assert homes(result.snaps)[3:] == [home, None, home, None]
@@ -126,7 +126,7 @@ def test_quotes_that_are_doubled_in_zsh(session: Session, shell: Shell) -> None:
 @pytest.mark.parametrize("shell", (ZSH,), ids=str)
 @pytest.mark.parametrize("where", ["first", "last"])
 def test_a_path_that_zsh_keeps_unique(where: str, session: Session, shell: Shell) -> None:
-    """`typeset -U` leaves the first of two copies; the person's own is back where it was."""
+    """`typeset -U` keeps only the first of two copies; the person's own is back in place later."""
     person = session.person
     own, path = person.kits[0].bin, person.home.env["PATH"]
     path = f"{own}:{path}" if where == "first" else f"{path}:{own}"
@@ -163,7 +163,7 @@ def test_a_list_that_zsh_keeps_unique(session: Session, shell: Shell) -> None:
 def test_a_list_that_zsh_ties_to_an_array_has_no_empty_element(
     way: str, session: Session, shell: Shell, tmp_path: Path
 ) -> None:
-    """Behind it a person's next `+=` would let the loader look into the working directory."""
+    """A tied array gets no empty element, which the next `+=` would make the working directory."""
     person, conda = session.person, session.conda
     start = "typeset -xT LD_LIBRARY_PATH ld_library_path"
     steps = ["cudaswitch use 10.1", "cudaswitch use 11.8", "cudaswitch off"]
@@ -182,7 +182,7 @@ def test_a_list_that_zsh_ties_to_an_array_has_no_empty_element(
 
 
 def universal(own: dict[str, str]) -> tuple[str, str]:
-    """Return what makes `own` universal variables, and what names those that globals hide."""
+    """Return code that makes `own` universal variables, and code that names those globals hide."""
     made = [f"set -Ux {name} {FISH.quote(value)}" for name, value in own.items()]
     shown = [f"set --query --global {name}; and echo {name}; or true" for name in own]
     return "\n".join(made), "\n".join(shown)
@@ -194,7 +194,7 @@ configured = pytest.mark.parametrize("shell", (replace(FISH, options=()),), ids=
 @configured
 @pytest.mark.parametrize("way", ["use", "activate", "edited"])
 def test_universal_variables_show_again(way: str, shell: Shell, tmp_path: Path) -> None:
-    """Given back as globals they would hide what the person says in another shell."""
+    """Universal variables do not come back as globals, which would hide later universal values."""
     person = make_person(tmp_path / "person", (shell.name,), tmp_path)
     prefix = conda_prefix(tmp_path / "a")
     (prefix / "lib/python3.11/site-packages/jaxlib").mkdir(parents=True)
@@ -219,7 +219,7 @@ def test_universal_variables_show_again(way: str, shell: Shell, tmp_path: Path) 
 
 @configured
 def test_a_universal_library_path_shows_again(shell: Shell, person: Person, tmp_path: Path) -> None:
-    """Where nothing else is set, it is given back the short way."""
+    """A universal LD_LIBRARY_PATH, alone and so given back the short way, shows again."""
     made, shown = universal({"LD_LIBRARY_PATH": "/own/lib:/other"})
     steps = (made, "cudaswitch use 10.1", "cudaswitch off", shown)
     result = person.play(shell, *steps, XDG_CONFIG_HOME=str(tmp_path)).check()
@@ -233,7 +233,7 @@ def test_a_universal_library_path_shows_again(shell: Shell, person: Person, tmp_
 def test_universal_variables_that_change_meanwhile(
     names: tuple[str, ...], between: str, shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """Also by another shell: what is said last holds, and what is taken away is gone."""
+    """A universal variable changed or erased meanwhile, as by another shell, is so after `off`."""
     made, shown = universal(dict.fromkeys(names, "/own"))
     changed, _ = universal(dict.fromkeys(names, "/new"))
     gone = "\n".join(f"set --erase --universal {name}" for name in names)
@@ -250,7 +250,7 @@ def test_universal_variables_that_change_meanwhile(
 def test_universal_variables_below_two_environments(
     name: str, shell: Shell, session: Session, tmp_path: Path
 ) -> None:
-    """At the second's prompt what is applied is what this shell has set, and did not inherit."""
+    """A universal variable shows again after one pinned environment was entered from another."""
     session.person.pin("11.8", tmp_path / "b")
     made, shown = universal({name: "/own"})
     steps = [f"{step}\n{shell.prompt}" for step in session.steps("a b out out")]
@@ -294,7 +294,7 @@ def test_a_library_path_that_is_no_list_to_fish(person: Person) -> None:
 def test_what_a_person_of_fish_keeps_stays_as_it_is(
     person: Person, name: str, value: str, tmp_path: Path
 ) -> None:
-    """Where it has nothing of ours, whatever it is: one string with line breaks, or a list."""
+    """A saved copy without anything of ours stays as it is in fish: a string, or a list."""
     word = value if " " in value else FISH.quote(value)
     show = f"set --show {name}"
     steps = [f"set -g {name} {word}; {show}", "cudaswitch use 10.1", "set -gx CUDA_HOME /mine"]
@@ -319,7 +319,7 @@ def test_flags_of_a_person_of_fish_keep_their_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize("other", ["", "all_export"])
 @pytest.mark.parametrize("shell", (ZSH,), ids=str)
 def test_zsh_warns_of_no_global(session: Session, shell: Shell, other: str) -> None:
-    """`warn_create_global` tells of each variable that a function makes."""
+    """`warn_create_global`, which reports each global made in a function, reports none of ours."""
     steps = session.steps("a out a b out out")
     said = session.play(f"setopt warn_create_global {other}", *steps).stderr
     assert "cudaswitch" not in said
@@ -328,7 +328,7 @@ def test_zsh_warns_of_no_global(session: Session, shell: Shell, other: str) -> N
 
 @pytest.mark.parametrize("shell", (ZSH,), ids=str)
 def test_nor_where_a_function_loads_us(session: Session, shell: Shell) -> None:
-    """As loaders of plugins do, and `zsh-defer`."""
+    """`warn_create_global` reports nothing if a function loads us, as plugin managers do."""
     made = f"setopt warn_create_global\nload() {{ {session.person.load(shell)}; }}\nload"
     result = session.play(made, "cudaswitch use 11.8", "cudaswitch off").check()
     assert homes(result.snaps)[-2:] == [str(session.person.kits[1].home), None]
@@ -382,7 +382,7 @@ def install_nvcc(environment: Path) -> None:
 def test_what_the_nvcc_of_conda_keeps_aside(
     session: Session, shell: Shell, had: str | None, words: str, after: list[int | None]
 ) -> None:
-    """It would bring back a toolkit that was in use when it was activated."""
+    """conda's nvcc does not bring back a toolkit that was in use when it was activated."""
     install_nvcc(session.folder / "b")
     enter, leave = (f"{step}\n__cudaswitch_prompt" for step in session.steps("b out"))
     switch = [f"cudaswitch {'off' if word == 'off' else f'use {word}'}" for word in words.split()]
@@ -404,7 +404,7 @@ def test_what_the_nvcc_of_conda_keeps_aside(
 def test_a_toolkit_of_the_person_that_the_nvcc_of_conda_keeps(
     session: Session, shell: Shell, end: str
 ) -> None:
-    """It brings back what is in use by then, also where its own value was before that."""
+    """A toolkit's folder in the person's own CUDA_HOME comes back after conda's nvcc and `use`."""
     install_nvcc(session.folder / "b")
     file = session.folder / "b/etc/conda/activate.d/nvcc_linux-64.sh"
     names = "CUDA_HOME=/usr/local/cuda CUDA_PATH=/usr/local/cuda"
@@ -419,7 +419,7 @@ def test_a_toolkit_of_the_person_that_the_nvcc_of_conda_keeps(
 
 
 def test_every_local_of_ours_has_a_prefix() -> None:
-    """Where a script has made a variable read-only, none of that name can be a local."""
+    """Our locals have a prefix: a script's read-only variable of the same name would break one."""
     texts = Path(__file__).parent.parent.parent / "cudaswitch" / "shells"
     found = [
         word

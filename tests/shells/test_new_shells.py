@@ -1,4 +1,4 @@
-"""New shells: those that inherit a toolkit, and those whose ready file changes after them."""
+"""New shells: some inherit a toolkit, and the ready file of others changes after they start."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def account(folder: Path, person: Person, shell: Shell) -> dict[str, str]:
 
 
 def active(person: Person, *steps: str) -> Environment:
-    """Return what a child of a bash is given in which these steps were typed."""
+    """Return the environment of a bash's children after these steps."""
     result = person.play(BASH, *steps).check()
     return result.snaps[str(len(steps))]
 
@@ -91,7 +91,7 @@ def test_a_login_shell_that_rebuilds_path(login: str, person: Person, tmp_path: 
 
 
 def test_a_login_shell_within_an_environment(person: Person, tmp_path: Path) -> None:
-    """PATH is rebuilt without the environment too; conda's variables and our state are not."""
+    """A rebuilt PATH, with conda's variables and our state inherited, has the toolkit again."""
     person.pin("11.8", conda_prefix(tmp_path / "c"))
     home = account(tmp_path / "home", person, BASH)
     enter = f"""export CONDA_PREFIX='{tmp_path}/c' CONDA_SHLVL=1
@@ -118,7 +118,7 @@ def test_a_login_shell_within_an_environment(person: Person, tmp_path: Path) -> 
 def test_path_is_rebuilt_behind_our_line(
     shell: Shell, person: Person, at_prompt: Open, tmp_path: Path
 ) -> None:
-    """As pew does in bash: at the first prompt the toolkit taken up before is on it again."""
+    """A PATH rebuilt after our line, as by pew, has the toolkit again at the first prompt."""
     (tmp_path / ".cuda-version").write_text("10.1\n")
     enter = f"cd {shell.quote(str(tmp_path))}"
     terminal = at_prompt(
@@ -135,7 +135,7 @@ BEHIND = {
     "as in many a forum": ("CUDA_HOME", "PATH", "LD_LIBRARY_PATH"),
     "a CUDA_HOME": ("CUDA_HOME",),
 }
-"""What a startup file sets behind our line."""
+"""Variables that a startup file sets after our line."""
 
 
 @every_shell
@@ -143,7 +143,7 @@ BEHIND = {
 def test_a_toolkit_of_the_startup_file_behind_our_line(
     shell: Shell, behind: str, person: Person, at_prompt: Open, tmp_path: Path
 ) -> None:
-    """What the folder asks for goes before it at the first prompt, as after a `cd`."""
+    """At the first prompt, the folder's toolkit goes before one that was set after our line."""
     cuda, theirs = tmp_path / "cuda", {"PATH": REBUILT}
     executable(cuda / "bin/nvcc")
     lines = []
@@ -175,8 +175,8 @@ def test_what_brings_no_toolkit_stays_before_it(
 def test_an_activation_of_visual_studio_code(
     shell: Shell, mode: str, own: int, *, person: Person, at_prompt: Open, tmp_path: Path
 ) -> None:
-    """Its Python extension activates in a shell of its own, and hands on what that has changed:
-    variables, and what stands before PATH, once more behind the startup file."""
+    """VS Code's Python extension activates in a shell of its own, and hands on the variables that
+    changed and what was put before PATH, again after the startup file: nothing is doubled."""
     prefix = conda_prefix(tmp_path / "c")
     person.pin("10.1", prefix)
     there = f"export CONDA_PREFIX='{prefix}' CONDA_SHLVL=1 PATH=\"{prefix}/bin:$PATH\""
@@ -204,7 +204,7 @@ def test_an_activation_of_visual_studio_code(
 def opened_in_a_tree(
     shell: Shell, person: Person, at_prompt: Open, folder: Path, behind: list[str]
 ) -> Terminal:
-    """Open a terminal in a tree that asks for 10.1; `behind` are lines behind ours."""
+    """Open a terminal in a tree that asks for 10.1; `behind` are lines after ours."""
     (folder / ".cuda-version").write_text("10.1\n")
     enter = [shell.set("PATH", REBUILT), f"cd {shell.quote(str(folder))}", person.load(shell)]
     return at_prompt(shell, "\n".join([*enter, *behind, "return"]))
@@ -212,7 +212,7 @@ def opened_in_a_tree(
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 def test_a_pane_of_tmux(shell: Shell, person: Person, tmp_path: Path) -> None:
-    """Its server keeps the variables of the shell that started it; each pane is a login shell."""
+    """tmux's panes, login shells with the variables of the server's shell, have the toolkit."""
     tmux = [require("tmux"), "-S", str(tmp_path / "socket"), "-f", "/dev/null"]
     home = account(tmp_path / "home", person, shell)
     env = active(person, "cudaswitch use 10.1") | home | {"SHELL": require(shell.name)}
@@ -250,7 +250,7 @@ MEANWHILE = {
     "its libraries twice": ("", "LD_LIBRARY_PATH+=:$CUDA_HOME/lib64", False),
     "a list in front": ("", "LD_LIBRARY_PATH=/c:$LD_LIBRARY_PATH", False),
 }
-"""What is done before `use` and behind it; whether it is known what was there without a look."""
+"""Commands before and after `use`; whether the earlier values are known without a search."""
 
 
 @every_shell
@@ -259,7 +259,7 @@ MEANWHILE = {
 def test_a_shell_that_inherits_a_toolkit(
     shell: Shell, meanwhile: str, conda: Environment, person: Person, tmp_path: Path
 ) -> None:
-    """It looks for what scripts may have kept, a process in bash, only where that may matter."""
+    """`off` there searches scripts' copies, in bash with a process, only if they may matter."""
     before, after, known = MEANWHILE[meanwhile]
     steps = (before or ":", "cudaswitch use 10.1", after or ":", "cudaswitch off")
     parent = person.play(BASH, *steps).check().snaps
@@ -282,7 +282,7 @@ def test_a_shell_that_inherits_a_toolkit(
 
 @every_shell
 def test_a_copy_of_the_list_is_found_there(shell: Shell, person: Person, tmp_path: Path) -> None:
-    """A script that put its own behind the list has kept the rest, with the toolkit's in it."""
+    """A new shell clears the toolkit from the copy that a script saved of a list it appended to."""
     keep = 'export OLD_LD_LIBRARY_PATH="$LD_LIBRARY_PATH" LD_LIBRARY_PATH="$LD_LIBRARY_PATH:/c"'
     env = active(person, "export LD_LIBRARY_PATH=/x", "cudaswitch use 10.1", keep)
     script = [person.load(shell), "cudaswitch off", f"env -0 >{tmp_path}/out"]
@@ -303,7 +303,7 @@ def test_a_copy_of_the_list_is_found_there(shell: Shell, person: Person, tmp_pat
 def test_the_rest_that_changed_since_the_shell_started(
     shell: Shell, there: str, program: str, person: Person, tree: Path, tmp_path: Path
 ) -> None:
-    """The command has what was in it; without that the shell says so once, and works on."""
+    """If the rest is missing or cut, the program supplies it; without that, one message says so."""
     store = tmp_path / "store"
     store.mkdir()
     for part in person.home.store.iterdir():
@@ -312,7 +312,7 @@ def test_the_rest_that_changed_since_the_shell_started(
     home = replace(person.home, store=store, env=person.home.env | {"CUDASWITCH_HOME": str(store)})
     file = ready_file(home, shell.name)
     if program == "gone":
-        # It is the first word in the file that is not ours.
+        # The ready file names the program.
         text = file.read_text()
         assert str(console_script()) in text
         file.write_text(text.replace(str(console_script()), str(tmp_path / "gone")))
@@ -335,7 +335,7 @@ def test_the_rest_that_changed_since_the_shell_started(
         if shell is BASH:
             behind = terminal.say("PROMPT_COMMAND+='; code=$?'") + terminal.say("(exit 3)")
             assert "cudaswitch" not in behind
-        # The one on PATH is a program like any other then.
+        # `cudaswitch` on PATH is then a program like any other.
         assert __version__ in terminal.say("cudaswitch --version")
         # And hooks bring what they need themselves.
         prefix = conda_prefix(tmp_path / "env")

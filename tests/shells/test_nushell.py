@@ -113,12 +113,12 @@ class TestVirtualenv:
         want.with_name("pin").write_text("99\n")
         result = person.play(NU, into(prefix), OUT).check()
         assert bare(result.snaps["1"]) == inside(result.snaps["0"], prefix)
-        # `list` would tell other tests of it.
+        # In other tests `list` would mention this pin.
         succeeded(person.home.run("unpin", "-p", prefix))
 
 
 def test_a_conda_environment_by_its_variables(person: Person, tmp_path: Path) -> None:
-    """No conda has a command for Nushell; whoever sets the variables has activated."""
+    """No conda has a command for Nushell: setting its variables counts as activation."""
     prefix = conda_prefix(tmp_path / NAME)
     person.pin("11.8", prefix, "--libraries", "never")
     enter = f"{NU.set('CONDA_PREFIX', str(prefix))}\n{NU.prompt}"
@@ -141,7 +141,7 @@ def test_an_edited_file_is_seen_at_the_next_prompt(person: Person, tmp_path: Pat
 
 
 def test_a_version_may_be_a_number(person: Person) -> None:
-    """As it is where somebody types it without quotes; children are given it as text."""
+    """CUDASWITCH_VERSION may be a number, as typed without quotes; children get it as text."""
     steps = (f"$env.CUDASWITCH_VERSION = {said}\n{NU.prompt}" for said in ("11.8", "10.1", "null"))
     result = person.play(NU, *steps).check()
     homes = [result.snaps[number].get("CUDA_HOME") for number in "123"]
@@ -173,7 +173,7 @@ def test_own_copies_stay_when_ours_was_taken_out_by_hand(person: Person) -> None
 
 
 def test_search_paths_that_are_lists_stay_lists(person: Person) -> None:
-    """A person may have Nushell convert LD_LIBRARY_PATH as it does PATH."""
+    """LD_LIBRARY_PATH stays a list if the person has Nushell convert it as it does PATH."""
     convert = (
         "$env.ENV_CONVERSIONS.LD_LIBRARY_PATH = {from_string: {|s| $s | split row :},"
         " to_string: {|v| $v | str join : }}\n$env.LD_LIBRARY_PATH = [/own '/x y']"
@@ -187,7 +187,7 @@ def test_search_paths_that_are_lists_stay_lists(person: Person) -> None:
 
 
 def test_a_stack_that_is_inherited(person: Person, tmp_path: Path) -> None:
-    """The topmost pin decides; an environment that another took the place of has none."""
+    """In an inherited stack the topmost pin decides; a replaced environment has no say."""
     for name, request in (("low", "10.1"), ("gone", "11.8"), ("free", None)):
         conda_prefix(tmp_path / name)
         if request:
@@ -216,7 +216,7 @@ def test_what_env_prints_can_be_sourced(person: Person, tmp_path: Path) -> None:
 
 
 def test_the_json_can_be_loaded(person: Person) -> None:
-    """Also where nothing changes, and so no PATH."""
+    """The JSON of `env` can be loaded, even if nothing changes and it has no PATH."""
     lines = [ROWS["nu"].evaluate.format(request=one) for one in ("system", "10.1")]
     result = person.play(NU, *lines).check()
     assert foreign(result.snaps["1"]) == foreign(result.snaps["0"])
@@ -262,7 +262,7 @@ def test_a_version_may_be_a_number_in_a_variable(person: Person) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"one\ntwo\n", b"\xff\0\r\n\xfe"], ids=repr)
 def test_the_program_reads_what_is_piped_in(person: Person, tmp_path: Path, content: bytes) -> None:
-    """Of a program's text Nushell keeps the last line break for itself, as in `let`."""
+    """`exec` reads what is piped in; Nushell itself may drop a program's last line break."""
     (tmp_path / "in").write_bytes(content)
     for source in ("open --raw", "^cat"):
         come = f"{source} {NU.quote(str(tmp_path / 'in'))} | cudaswitch exec 10.1 -- cat"
@@ -390,7 +390,7 @@ def at_prompt(person: Person, tmp_path: Path) -> Iterator[Prompt]:
 
 
 def test_overlays_that_are_entered_again(person: Person, envs: Path, at_prompt: Prompt) -> None:
-    """Nushell gives them back what was set in them, which holds no longer."""
+    """An overlay entered again is right, though Nushell restores outdated values set in it."""
     before = bare(at_prompt.say("null"))
     for libraries in ("/own", "/mine"):
         outside = before | {"LD_LIBRARY_PATH": libraries}
@@ -420,7 +420,7 @@ def test_the_prompt_follows_directories_and_keeps_the_exit_status(
     now = at_prompt.say("cd tree; ^sh -c 'exit 7'", "$env.SEEN = $env.OTHER")
     assert now["CUDA_HOME"] == str(person.kits[1].home)
     assert now["SEEN"] == "7"
-    # Asked about this one, our program ends with a status of its own.
+    # Asked about this folder, our program ends with a status of its own.
     now = at_prompt.say("cd sub; ^sh -c 'exit 5'", "$env.SEEN = $env.OTHER")
     assert (now.get("CUDA_HOME"), now["SEEN"]) == (None, "5")
     at_prompt.say("cd ..")
@@ -435,7 +435,7 @@ def test_without_a_pipe_the_program_has_the_terminal(at_prompt: Prompt, tmp_path
 def test_a_choice_on_the_line_that_enters_an_overlay(
     person: Person, envs: Path, at_prompt: Prompt
 ) -> None:
-    """Before any prompt has seen it; the second time Nushell gives back what the overlay had."""
+    """A choice just before an overlay is entered holds, even if Nushell restores old values."""
     before = bare(at_prompt.say("null"))
     for _ in range(2):
         at_prompt.say("cudaswitch use 11.8")

@@ -1,7 +1,7 @@
-"""Shells that are no row of the driver's: the hook files and `env --shell sh` hold there too.
+"""Shells without a row in the driver: the hook files and `env --shell sh` work there too.
 
 busybox is what Alpine and initial ramdisks have, yash is the strictest of them. Old releases
-of bash run where a build of that name is on PATH: `bash-3.2` is what macOS ships.
+of bash are tested if a build of that name is on PATH: `bash-3.2` is what macOS ships.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def test_hooks_of_conda_environments(shell: Shell, person: Person, tmp_path: Pat
 
 @other
 def test_quoted_values_arrive(shell: Shell, tmp_path: Path) -> None:
-    # yash reads its scripts as text.
+    # yash decodes its scripts, so not every byte can be in them.
     values = [*(NAMED | ({} if shell is YASH else BYTES)).values(), *pairs()]
     lines = [f"\\export V{number}={quote_posix(text)}" for number, text in enumerate(values)]
     env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
@@ -117,7 +117,7 @@ def test_the_integration_in_old_bash(shell: Shell, person: Person, tmp_path: Pat
 def test_hooks_do_nothing_where_functions_cannot_have_variables(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """conda itself does not work in a ksh, virtualenvs do: no noise, and no half of a change."""
+    """In a ksh, where virtualenvs work and conda does not, hooks print and change nothing."""
     with_venv(tmp_path / "v")
     person.pin("10.1", tmp_path / "v")
     bare = Person(person.home, person.kits, {})
@@ -170,8 +170,8 @@ NOT_IN_BASH_3_2 = {
     "sequence with a step": r"\{\w+\.\.\w+\.\.\w+\}",
     "array by printf": r"printf -v \w+\[",
 }
-"""What later releases brought → how it is written. A transformation is behind a check, and what is
-zsh's alone behind another."""
+"""What later releases brought → how it is written. Transformations come after a version check,
+and what only zsh has after another."""
 CHECKS = ("BASH_VERSINFO", "${ZSH_VERSION-} in ?*)")
 
 

@@ -1,4 +1,4 @@
-"""Packages that come after a pin: hooks see what brings CUDA, and look no more than they must."""
+"""Packages that come after a pin: hooks see what brings CUDA, and search no more than needed."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def env(tmp_path: Path, kind: str) -> Env:
 
 
 def entered(person: Person, shell: Shell, env: Env, **variables: str) -> str | None:
-    """Run the hook that enters, and return LD_LIBRARY_PATH, the toolkit being active."""
+    """Run the activate hook, which must apply the toolkit, and return LD_LIBRARY_PATH."""
     return entered_and_told(person, shell, env, **variables)[0]
 
 
 def entered_and_told(
     person: Person, shell: Shell, env: Env, **variables: str
 ) -> tuple[str | None, str | None]:
-    """Run the hook that enters, and return LD_LIBRARY_PATH and XLA_FLAGS."""
+    """Run the activate hook, and return LD_LIBRARY_PATH and XLA_FLAGS."""
     conda = (env.prefix / "conda-meta").is_dir()
     hook = f"etc/conda/activate.d/~~cudaswitch.{shell.suffix}"
     hook = hook if conda else f"etc/cudaswitch/on.{shell.suffix}"
@@ -69,7 +69,7 @@ def torch(env: Env) -> None:
 
 
 def another_python(env: Env) -> None:
-    """What `python -m venv --upgrade` and conda's update of Python do."""
+    """Do what `python -m venv --upgrade` and conda's update of Python do."""
     if (env.prefix / "pyvenv.cfg").exists():
         env.write("pyvenv.cfg", "home = /usr/bin\nversion = 3.13.0\n")
     else:
@@ -119,7 +119,7 @@ def test_cuda_that_comes_after_the_pin(
 def test_what_is_older_than_the_pin_is_not_looked_at_again(
     person: Person, shell: Shell, env: Env
 ) -> None:
-    """Folders of packages are long, and environments are entered often."""
+    """Package folders, which are long, are searched again only if they are newer than the pin."""
     person.pin("10.1", env.prefix)
     wheel(env)
     site = env.prefix / SITE
@@ -170,7 +170,7 @@ def test_a_list_that_may_not_be_written_is_left_alone(
 def test_libdevice_that_comes_after_the_pin(
     shell: Shell, env: Env, bundled: bool, tmp_path: Path
 ) -> None:
-    """TensorFlow and JAX are told where the toolkit has it as long as there is no other."""
+    """TensorFlow and JAX are told of the toolkit's libdevice until packages bring another."""
     person = make_person(tmp_path / "person", ())
     kit = person.kits[0]
     (kit.home / "nvvm" / "libdevice").mkdir(parents=True)
@@ -211,7 +211,7 @@ def test_two_folders_of_packages_are_both_looked_at(person: Person, shell: Shell
 def test_cuda_of_the_one_that_is_active_below_one_that_is_left(
     person: Person, shell: Shell, tmp_path: Path
 ) -> None:
-    """What is taken up then is the pin of the lowest, which brings none itself."""
+    """A pin below, applied again, gives no libraries if the then active environment brings CUDA."""
     for name in "abc":
         conda_prefix(tmp_path / name)
     record(Env(tmp_path / "b", SITE))
@@ -226,7 +226,7 @@ def test_cuda_of_the_one_that_is_active_below_one_that_is_left(
 
 @every_shell
 def test_the_compiler_and_cuda_of_one_that_is_left(shell: Shell, tmp_path: Path) -> None:
-    """A choice is made anew while it is active still; conda-pack does not say when it has left."""
+    """A choice is complete again after a deactivate hook that runs with the prefix still set."""
     compilers = tmp_path / "compilers"
     compilers.mkdir()
     person = make_person(tmp_path / "person", ("tcsh",), compilers)
@@ -249,7 +249,7 @@ def test_the_compiler_and_cuda_of_one_that_is_left(shell: Shell, tmp_path: Path)
 
 @pytest.mark.parametrize("shell", [BASH, ZSH, FISH], ids=str)
 def test_cuda_of_a_virtualenv_that_is_left(person: Person, shell: Shell, tmp_path: Path) -> None:
-    """What a script runs next has the libraries of what was chosen before it."""
+    """After a script leaves a virtualenv with CUDA, an earlier choice has its libraries again."""
     with_venv(tmp_path / "v")
     wheel(Env(tmp_path / "v"))
     person.pin("11.8", tmp_path / "v")
@@ -276,14 +276,14 @@ STACKS = {
     "with one between that is not there any more": ("torch +tools bare use", None),
     "not stacked": ("pin:torch use tools", 0),
 }
-"""What is typed → the toolkit whose libraries are there at last, beside wheels in `torch`."""
+"""Case → steps, and the toolkit whose libraries are there in the end; `torch` has wheels."""
 
 
 @pytest.mark.parametrize("shell", [BASH, ZSH, FISH, TCSH], ids=str)
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
 @pytest.mark.parametrize("stack", STACKS)
 def test_what_an_environment_is_stacked_on(session: Session, tmp_path: Path, stack: str) -> None:
-    """The Python of the next below runs where one has none; `exec` sees it as the shell does."""
+    """An environment without Python runs the one below, whose CUDA counts; `exec` agrees."""
     conda, shell, person = session.conda, session.shell, session.person
     made = {name: conda_prefix(tmp_path / name) for name in ("torch", "tools", "bare", "python")}
     wheel(Env(made["torch"], SITE))
@@ -318,7 +318,7 @@ def test_what_an_environment_is_stacked_on(session: Session, tmp_path: Path, sta
 def test_a_python_of_another_environment_is_stacked_on_nothing(
     session: Session, tmp_path: Path
 ) -> None:
-    """As an IDE runs it, from a shell that stands on an environment with wheels."""
+    """A Python that is called by path, as by an IDE, ignores wheels in the shell's stack."""
     conda, shell, person = session.conda, session.shell, session.person
     made = {name: conda_prefix(tmp_path / name) for name in ("torch", "tools", "other")}
     wheel(Env(made["torch"], SITE))
@@ -337,7 +337,7 @@ CONFIG = "home = {base}/bin\ninclude-system-site-packages = true\nversion = 3.11
 
 
 def prefixes(folder: Path) -> dict[str, Path]:
-    """Make environments that bring CUDA, or nearly do; each sees the person's own in `user`."""
+    """Make environments that bring CUDA, or nearly do; `user` has the person's own packages."""
     base, old = folder / "base", folder / "old"
     files: dict[str, dict[str, str]] = {
         "base": {WHEEL: ""},
@@ -422,7 +422,7 @@ def prefixes(folder: Path) -> dict[str, Path]:
 def test_every_shell_sees_what_python_sees(
     person: Person, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`detect.bundles_cuda` is the rule; each shell has its own words for it."""
+    """Each shell's own code for what brings CUDA agrees with `detect.bundles_cuda`."""
     found = prefixes(tmp_path / "a folder [x]")
     user = str(tmp_path / "a folder [x]/user")
     monkeypatch.setenv("PYTHONUSERBASE", user)

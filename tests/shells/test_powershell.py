@@ -15,7 +15,7 @@ from homes import HOSTILE_FOLDER, HOSTILE_NAME
 from shells.kits import Person
 
 QUOTES = "'\u2018\u2019\u201a\u201b"
-"""What PowerShell takes for a single quote."""
+"""Characters that PowerShell takes for a single quote."""
 
 
 def tree(text: str) -> Node:
@@ -55,7 +55,7 @@ def functions(person: Person) -> dict[str, Node]:
 
 
 def unquoted(text: str) -> str:
-    """Read a single-quoted string by PowerShell's rule: two quotes of any kind are the first."""
+    """Read a single-quoted string as PowerShell does: two quotes of any kind mean the first."""
     assert text[0] == text[-1] == "'"
     value, rest = "", text[1:-1]
     while rest:
@@ -99,27 +99,27 @@ def test_any_value_comes_back(value: str) -> None:
 
 
 def test_no_parameter_of_ours_takes_a_word_away(functions: dict[str, Node]) -> None:
-    """A function that declares some has PowerShell read `--gpus` and `-x` as their names."""
+    """`cudaswitch` declares no parameters, for which PowerShell would take `--gpus` and `-x`."""
     declared = ("function_parameter_declaration", "param_block")
     found = {kind: [*inside(functions["cudaswitch"], kind)] for kind in declared}
     assert found == {kind: [] for kind in declared}
-    # The same look finds those that do.
+    # The same search finds parameters where there are some.
     assert [*inside(functions["__cudaswitch_around"], declared[0])]
 
 
 PUBLIC = ("cudaswitch", "__cudaswitch_prompt", "__cudaswitch_look", "__cudaswitch_settle")
-"""What is called from outside."""
+"""Functions that are called from outside."""
 
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_strict_mode_of_the_profile_stays_outside(functions: dict[str, Node], name: str) -> None:
-    """What is called from outside switches it off first, for itself and what it calls."""
+    """Functions called from outside first switch strict mode off, for what they call as well."""
     assert first_statement(functions[name]).split() == ["Set-StrictMode", "-Off"]
 
 
 def test_the_prompt_of_the_person_sees_how_the_last_command_ended(
     functions: dict[str, Node],
 ) -> None:
-    """Whatever a prompt of ours does before it looks at `$?` would change that."""
+    """Our prompt reads `$?` first, as anything else would change it."""
     [block] = inside(functions["__cudaswitch_around"], "script_block_expression")
     assert "$?" in first_statement(block)

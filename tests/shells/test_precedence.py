@@ -1,4 +1,4 @@
-"""Who decides, of `use` and a pinned conda environment: `use`, and `off` gives way again."""
+"""Precedence: `use` beats a pinned environment, and `off` lets the pin decide again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ integrated = pytest.mark.parametrize("shell", INTEGRATED, ids=str)
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 def test_a_variable_that_is_not_exported(shell: Shell, person: Person) -> None:
-    """The shell goes by it and no command sees it: `current` says how they come to."""
+    """The shell follows an unexported variable; `current` says how to make commands see it."""
     said, hint = (
         ("set -g CUDASWITCH_VERSION 11.8", "set -gx CUDASWITCH_VERSION $CUDASWITCH_VERSION")
         if shell is FISH
@@ -52,7 +52,7 @@ def test_a_variable_that_is_not_exported(shell: Shell, person: Person) -> None:
 
 
 def attempt(shell: Shell, command: str) -> str:
-    """Run a command that may fail: in Nushell that ends a script."""
+    """Return a command that may fail, which must not end a script in Nushell."""
     return f"try {{ {command} }} catch {{ }}" if shell is NU else command
 
 
@@ -127,7 +127,7 @@ class TestPrecedence:
     @integrated
     @every_conda
     def test_so_do_they_below_another_one(self, session: Session, tmp_path: Path) -> None:
-        """It still decides where what was stacked on it has no pin."""
+        """`pin` and `unpin` act at once on an environment below, if the one on top has no pin."""
         new, top = conda_prefix(tmp_path / "new"), conda_prefix(tmp_path / "top")
         conda, shell = session.conda, session.shell
         enter = [conda.activate(shell, new), conda.activate(shell, top, stack=True)]
@@ -138,7 +138,7 @@ class TestPrecedence:
         numbers = {str(kit.home): str(n) for n, kit in enumerate(session.person.kits, 1)}
         found = [result.snaps[str(n)] for n in range(4, 12)]
         homes = [numbers.get(each.get("CUDA_HOME", ""), "-") for each in found]
-        # Where conda stacks none it leaves one environment for the other.
+        # A conda that cannot stack leaves one environment for the other.
         is_stacked = conda.stacks(shell)
         assert ("CONDA_STACKED_2" in result.snaps["3"]) == is_stacked
         assert "".join(homes) == ("12-1311-" if is_stacked else "----3-1-")
@@ -148,7 +148,7 @@ class TestPrecedence:
     def test_an_unpin_elsewhere_of_what_another_stands_on(
         self, session: Session, tmp_path: Path
     ) -> None:
-        """The next pin below decides then, from the next `cd` on."""
+        """After an unpin elsewhere, the next pin below decides from the next `cd` on."""
         low, new, top = (conda_prefix(tmp_path / name) for name in ("low", "new", "top"))
         session.person.pin("10.1", low)
         session.person.pin("11.8", new)
@@ -275,7 +275,7 @@ def test_where_a_variable_decides_a_version_file_is_not_looked_at_each_time(
 def test_what_changes_nothing_leaves_what_the_person_has_set(
     shell: Shell, words: str, tmp_path: Path
 ) -> None:
-    """Nor is what was refused told again, where the command has failed."""
+    """A command that changes nothing keeps the person's values, and repeats no earlier refusal."""
     person = make_person(tmp_path / "person", (shell.name,))
     tree, refusing = tmp_path / "tree", tmp_path / "refusing"
     for folder, version in ((tree, "10.1"), (refusing, "99")):
@@ -303,7 +303,7 @@ def test_what_they_print_goes_down_a_pipeline(shell: Shell, person: Person) -> N
 def test_a_pin_below_a_stack_of_any_depth_is_kept(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """conda counts up at every activation, and says of each level whether it was stacked."""
+    """A pin below a stack still counts after `gc`, at whatever level conda has counted it."""
     for name in "ad":
         conda_prefix(tmp_path / name)
     person.pin("10.1", tmp_path / "a")
@@ -327,14 +327,14 @@ def test_a_pin_below_a_stack_of_any_depth_is_kept(
 def test_an_environment_that_is_entered_by_hand_stands_on_none(
     shell: Shell, level: str | None, person: Person, tmp_path: Path
 ) -> None:
-    """As conda-pack's script does, and programs that set both variables themselves."""
+    """An environment entered by setting both variables, as by conda-pack, is not on a stack."""
     steps = []
     for name in "ad":
         prefix = str(conda_prefix(tmp_path / name))
         enter = (shell.set("CONDA_PREFIX", prefix), shell.prepend("PATH", f"{prefix}/bin"))
         steps.append("\n".join((*enter, shell.prompt)))
     person.pin("10.1", tmp_path / "a")
-    # Not that of a level that conda has not stacked, either.
+    # Nor on that of a level that conda has not stacked.
     levels = dict.fromkeys(("CONDA_PREFIX_1", "CONDA_PREFIX_11"), str(tmp_path / "a"))
     result = person.play(shell, *steps, CONDA_SHLVL=level, **levels).check()
     seen = [result.snaps[number].get("CUDA_HOME") for number in "012"]
@@ -362,7 +362,7 @@ def test_the_variable_that_an_environment_brings_goes_with_it(
     person: Person,
     tmp_path: Path,
 ) -> None:
-    """conda sets it before the hook is entered, and takes it away after the hook is left."""
+    """CUDASWITCH_VERSION counts while active, though conda unsets it only after the hook ran."""
     for name, asked in (("a", "12.4"), ("b", "11.8")):
         prefix = conda_prefix(tmp_path / name)
         state = json.dumps({"env_vars": {"CUDASWITCH_VERSION": asked}})
@@ -413,7 +413,7 @@ def test_a_variable_for_one_command_is_that(
 def test_what_is_asked_for_here_is_back_as_soon_as_the_last_one_is_left(
     shell: Shell, conda: Conda, asked: str, tmp_path: Path
 ) -> None:
-    """Hooks behind our prompt may leave it, and no other prompt comes before the next command."""
+    """A deactivation applies what is asked for here at once, without waiting for a prompt."""
     person = make_person(tmp_path / "person", (shell.name,))
     below = tmp_path / "tree" / "below"
     below.mkdir(parents=True)

@@ -24,7 +24,7 @@ PROMPT = "__cudaswitch_prompt"
 
 
 def started(shell: Shell, person: Person, commands: list[str]) -> dict[str, list[str]]:
-    """Type commands with a prompt after each; map those that started something to what they did."""
+    """Type commands with a prompt after each; map those that started a process to its calls."""
     lines = [f"test -e /nowhere/cudaswitch/{n}\n{one}\n{PROMPT}" for n, one in enumerate(commands)]
     script = person.home.path / f"script.{shell.suffix}"
     script.write_text("\n".join([*lines, "test -e /nowhere/cudaswitch/9999\n"]))
@@ -54,7 +54,7 @@ def test_nothing_is_started(shell: Shell, person: Person, tmp_path: Path) -> Non
     Env(conda_prefix(session.folder / "d")).dist("cupy-cuda101", "7.8.0")
     with_venv(tmp_path / "v")
     script = tmp_path / "v" / "bin" / "activate"
-    # Python 3.13's own starts that.
+    # The activate script of Python 3.13 starts `uname` itself.
     script.write_text(script.read_text().replace("$(uname)", "Linux"))
     person.pin("11.8", tmp_path / "v")
     tree = tmp_path / "tree" / "in" / "it"
@@ -69,9 +69,9 @@ def test_nothing_is_started(shell: Shell, person: Person, tmp_path: Path) -> Non
     words = [f"cudaswitch {one}" for one in ("use 10.1", "use 11.8", "use -", "off")]
     hot = [*switches, *venv, *directories, *words, PROMPT]
     loading = f"{person.load(shell)}\n{session.conda.init(shell)}"
-    # What their frameworks need is asked for once.
+    # Python is asked once what their frameworks need.
     asking = [f"{step}; {PROMPT}" for step in session.steps("b out d out")]
-    # So is a range, whatever environment without a pin is entered then.
+    # It is also asked once about a range, whichever unpinned environment is entered then.
     commands = [loading, *asking, *hot, f"cd {shell.quote(str(ranged))}", asking[0]]
     hot += [f"{step}  # in a range" for step in session.steps("d b d out b d")]
     hot.append("cudaswitch use auto")

@@ -1,4 +1,4 @@
-"""What else stands in PROMPT_COMMAND of bash, and looks for itself in it."""
+"""Other commands in bash's PROMPT_COMMAND, and programs that look for themselves in it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_so_it_is_of_an_array(at_prompt: Open) -> None:
 
 
 def test_one_entry_stays_one_in_vs_code(at_prompt: Open) -> None:
-    """It keeps the first for its own to evaluate, and takes others for what is typed."""
+    """Ours joins the first entry in VS Code, which takes any other for something typed."""
     terminal = at_prompt(BASH, "TERM_PROGRAM=vscode; PROMPT_COMMAND=(true)")
     said = printed(terminal, "declare -p PROMPT_COMMAND")
     assert said == [f"declare -a PROMPT_COMMAND=([0]={ENTRY})"]
@@ -37,7 +37,7 @@ def test_one_entry_stays_one_in_vs_code(at_prompt: Open) -> None:
 def test_a_prompt_command_that_somebody_keeps_asks_once(
     person: Person, tree: Path, tmp_path: Path
 ) -> None:
-    """starship calls from its own what it found there."""
+    """A prompt command that another one saved and calls, like starship, asks for the trap once."""
     behind = 'kept=$PROMPT_COMMAND; PROMPT_COMMAND=own; own() { eval "$kept"; }\n'
     behind += f'trap() {{ echo asked >>{tmp_path}/asked; builtin trap "$@"; }}'
     before = f"PROMPT_COMMAND=true\n{person.load(BASH)}\n{behind}"
@@ -56,7 +56,7 @@ case $PROMPT_COMMAND in
     *) aside=$PROMPT_COMMAND PROMPT_COMMAND=own ;;
 esac
 """
-"""As starship: what stands there without it, it puts aside, and calls."""
+"""Like starship: it saves a prompt command that lacks its own, and calls that."""
 BY_ITS_TEXT = """
 own() { code=$? times+=1; if [ -n "$aside" ]; then eval "$aside"; fi; }
 if [ "$PROMPT_COMMAND" != own ]; then aside=$PROMPT_COMMAND PROMPT_COMMAND=own; fi
@@ -65,13 +65,13 @@ ADDS_ITSELF = """
 own() { code=$? times+=1; }
 case $PROMPT_COMMAND in *own*) ;; *) PROMPT_COMMAND=${PROMPT_COMMAND:+$PROMPT_COMMAND;}own ;; esac
 """
-"""As zoxide."""
+"""Like zoxide."""
 AN_ENTRY = """
 own() { code=$? times+=1; }
 for one in "${PROMPT_COMMAND[@]}"; do if [ "$one" = own ]; then is_there=1; fi; done
 if [ -z "$is_there" ]; then PROMPT_COMMAND+=(own); fi
 """
-"""As oh-my-posh."""
+"""Like oh-my-posh."""
 
 
 @pytest.mark.parametrize(

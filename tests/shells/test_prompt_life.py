@@ -21,14 +21,14 @@ ASKED = 'exec cudaswitch "$@"\n'
 
 
 def interrupt(terminal: Terminal) -> None:
-    """Press Ctrl-C, and wait until what was typed ahead can no longer be thrown away by it."""
+    """Press Ctrl-C, and wait until it can no longer discard what is typed after it."""
     terminal.child.sendintr()
     time.sleep(0.3)
     terminal.say("")
 
 
 def interrupt_asking(terminal: Terminal, line: str, asking: Path) -> None:
-    """Type a line, and press Ctrl-C when the program of `asking` has been asked because of it."""
+    """Type a line, and press Ctrl-C once that line has started the program of `asking`."""
     terminal.child.sendline(line)
     deadline = time.monotonic() + 20
     while not asking.with_name("asked").exists():
@@ -40,7 +40,7 @@ def interrupt_asking(terminal: Terminal, line: str, asking: Path) -> None:
 
 @pytest.fixture
 def asking(tmp_path: Path, person: Person) -> Path:
-    """A program in the place of ours that takes its time the first time, and a tree to ask of."""
+    """A program in place of ours that is slow the first time, and a tree to ask it about."""
     folder = tmp_path / "asking"
     folder.mkdir()
     (folder / ".cuda-version").write_text(">=11,<12,!=9.9\n")
@@ -77,7 +77,7 @@ def test_an_interrupted_look_round_is_made_up_for(
 def test_one_interrupt_is_enough(
     shell: Shell, person: Person, asking: Path, at_prompt: Open
 ) -> None:
-    """However slow an answer is, there is a prompt to leave by; the next one asks again."""
+    """One Ctrl-C ends a slow question and gives a prompt; only the next prompt asks again."""
     terminal, asked = at_prompt(shell), asking.with_name("asked")
     program = asking.with_name("program")
     program.write_text(f"#!/bin/sh\necho >>'{asked}'\nsleep 30\n")
@@ -104,7 +104,7 @@ def test_one_interrupt_is_enough(
 def test_so_is_one_that_no_folder_asks_for(
     shell: Shell, asker: str, person: Person, asking: Path, at_prompt: Open
 ) -> None:
-    """At the next prompt, without another change."""
+    """An interrupted question about a variable or a pin to `auto` is asked at the next prompt."""
     env = Env(asking.with_name("v"))
     env.write("pyvenv.cfg", "home = /usr/bin\n")
     env.dist("cupy-cuda101", "7.8.0")
@@ -126,7 +126,7 @@ def test_so_is_one_that_no_folder_asks_for(
 def test_a_question_whose_program_was_killed_is_asked_again(
     shell: Shell, person: Person, asking: Path
 ) -> None:
-    """As by one that looks after memory, or by Ctrl-\\; an answer of it is another thing."""
+    """A program killed by the system for its memory, or by Ctrl-\\, is asked again."""
     program = asking.with_name("program")
     program.write_text(f'#!/bin/sh\n[ -e "$0.asked" ] || {{ >"$0.asked"; kill -9 $$; }}\n{ASKED}')
     there = f"cd {shell.quote(str(asking))}\n{shell.prompt}"
@@ -140,10 +140,10 @@ def test_a_question_whose_program_was_killed_is_asked_again(
 def test_one_that_ctrl_c_has_ended_is_left_for_a_prompt(
     shell: Shell, person: Person, asking: Path
 ) -> None:
-    """The shell need not be thrown back by it, and looks round once more before that prompt."""
+    """A question that Ctrl-C has ended, as its status tells, is asked only once more."""
     program = asking.with_name("program")
     program.write_text('#!/bin/sh\necho >>"$0.asked"\nexit 130\n')
-    # What another test has had answered is known to all shells.
+    # Not the range of another test: all shells know that answer by now.
     (asking / ".cuda-version").write_text(">=11,<12,!=9.8\n")
     there = f"cd {shell.quote(str(asking))}\n{shell.prompt}"
     spy = shell.set("_cudaswitch_program", str(program))
@@ -155,7 +155,7 @@ def test_one_that_ctrl_c_has_ended_is_left_for_a_prompt(
 def test_what_an_earlier_path_brought_back_goes_at_the_next_prompt(
     shell: Shell, person: Person, at_prompt: Open
 ) -> None:
-    """Also where nothing else has changed; a copy that was there before stays."""
+    """A toolkit that an earlier PATH restored goes at the next prompt; an older copy stays."""
     terminal = at_prompt(shell)
     back = str(person.kits[0].home / "bin")
     terminal.say(shell.set("PATH", f"{back}:{back}:{person.home.env['PATH']}"))
@@ -172,7 +172,7 @@ def test_an_interrupt_at_the_prompt(
 ) -> None:
     terminal = at_prompt(shell)
     cd(terminal, tree)
-    # Of what is typed fish may keep the first word: `cd` alone would go home.
+    # fish may keep the first word of the line: `cd` alone would go home.
     terminal.child.send("echo half a li")
     interrupt(terminal)
     assert home_of(terminal) == str(person.kits[0].home)
@@ -185,7 +185,7 @@ def test_an_interrupt_at_the_prompt(
 
 @every_shell
 def test_jobs(shell: Shell, person: Person, tree: Path, at_prompt: Open) -> None:
-    """One in the background ends, one is stopped and brought back, while the toolkit changes."""
+    """A background job may end, and one be stopped and resumed, while the toolkit changes."""
     terminal = at_prompt(shell)
     terminal.say("sleep 0.2 &")
     cd(terminal, tree)
@@ -241,11 +241,11 @@ def test_another_shell_takes_its_place(
 def test_a_switch_that_throws_bash_back_to_its_prompt_is_tried_once(
     fault: str, gone: str, tree: Path, at_prompt: Open
 ) -> None:
-    """It drops whatever it was doing, and asks PROMPT_COMMAND again: that may have no end."""
+    """A failed assignment makes bash drop all and prompt again: another try might never end."""
     terminal = at_prompt(BASH)
     terminal.say("cudaswitch off")
     terminal.say(f"{fault}; {gone}")
-    # What has no end is printed without one.
+    # An endless retry would print without end.
     terminal.child.timeout = 10
     said = terminal.say(f"cd {BASH.quote(str(tree))}; export VIRTUAL_ENV=/x") + terminal.say(
         "echo a''live"

@@ -41,14 +41,14 @@ OPTIONS = {
     }
     | {"IFS=/:a0123456789": "IFS=$' \\t\\n\\0'"},
 }
-"""Shell → what a person may have set, and its way back."""
+"""Shell → commands that a person may have typed, and those that undo them."""
 WORDS = ("use 12.4", "use -", "off")
 TOLD = "cudaswitch: "
 
 
 @bash_and_zsh
 def test_options(shell: Shell, person: Person, tree: Path, at_prompt: Open) -> None:
-    """The switch works under each, prints nothing, and leaves each as it was."""
+    """Switching works under each option, prints nothing, and leaves the options as they were."""
     terminal = at_prompt(shell)
     show = "set -o; shopt" if shell is BASH else "set -o"
     faults = {}
@@ -82,7 +82,7 @@ def test_the_line_goes_where_stderr_of_the_command_goes(
 
 
 def test_a_profile_that_zsh_reads_as_sh_does(person: Person, tree: Path, at_prompt: Open) -> None:
-    """Login shells of zsh do so with /etc/profile in some distributions."""
+    """Loading works in zsh's sh mode, in which some distributions read /etc/profile."""
     terminal, load = at_prompt(ZSH), f"emulate sh -c {ZSH.quote(person.load(ZSH))}"
     assert printed(terminal, f"precmd_functions=() chpwd_functions=(); {load}; {load}") == []
     assert printed(terminal, "echo $precmd_functions $chpwd_functions") == [
@@ -100,7 +100,7 @@ def test_warnings_of_zsh_about_nested_variables(tree: Path, at_prompt: Open) -> 
 
 
 def told(terminal: Terminal) -> str:
-    """Return CUDA_HOME without a word that an option could make an error of."""
+    """Return CUDA_HOME without an expansion that an option could make an error."""
     return "".join(printed(terminal, "printenv CUDA_HOME"))
 
 
@@ -140,7 +140,7 @@ def test_traps_of_bash(person: Person, tree: Path, at_prompt: Open) -> None:
     assert printed(terminal, f"cd '{tree}'") == []
     assert printed(terminal, "cudaswitch use 11.8") == []
     terminal.say("trap - ERR RETURN; set +E")
-    # Once for the command, once for the prompt's, and never for what is in that.
+    # Once for each command and for the prompt command, not for what runs within that.
     terminal.say("trap 'count=$((count + 1))' DEBUG; count=0")
     lines = printed(terminal, 'cd /; cd - >/dev/null; echo "is:$count"')
     assert 3 <= int(lines[0].partition(":")[2]) < 12
@@ -152,7 +152,7 @@ def test_traps_of_zsh(person: Person, tree: Path, at_prompt: Open) -> None:
     terminal = at_prompt(ZSH)
     terminal.say("trap 'echo failed' ZERR")
     assert after(terminal, "false", ":") == ["failed"]
-    # Even where our line cannot be written, of which zsh complains.
+    # Even if our line cannot be written, about which zsh complains.
     look = "CUDASWITCH_QUIET= __cudaswitch_prompt 2>/dev/full"
     said = printed(terminal, f"cd '{tree}'; {look}")
     assert said == ["zsh: write error"]
@@ -174,7 +174,7 @@ def test_a_trace_is_not_flooded(shell: Shell, at_prompt: Open) -> None:
 
 @bash_and_zsh
 def test_a_prompt_that_others_change(shell: Shell, tree: Path, at_prompt: Open) -> None:
-    """conda and virtualenvs put a word before PS1 and take it away: neither is ours."""
+    """A word that conda or a virtualenv put before PS1 stays when the prompt hook switches."""
     terminal = at_prompt(shell)
     terminal.say("PS1='(env) '\"$PS1\"")
     cd(terminal, tree)
@@ -185,7 +185,7 @@ def test_a_prompt_that_others_change(shell: Shell, tree: Path, at_prompt: Open) 
 def test_an_exported_prompt_command_is_harmless_in_a_shell_without_us(
     behind: str, person: Person, tree: Path, tmp_path: Path, at_prompt: Open
 ) -> None:
-    """Many people export theirs; `bash --norc` then has it, and no function of ours."""
+    """`bash --norc` inherits an exported PROMPT_COMMAND, without our functions: no errors."""
     own = tmp_path / "own"
     before = f"PROMPT_COMMAND='echo $? >>{own}'"
     late = f"{before}\n{person.load(BASH)}\n{behind} export PROMPT_COMMAND\nreturn"
@@ -200,7 +200,7 @@ def test_an_exported_prompt_command_is_harmless_in_a_shell_without_us(
     own.unlink()
     terminal.say("true")
     assert own.is_file()
-    # One with startup files of its own has one entry, which works.
+    # A child with startup files of its own has one entry, which works.
     terminal.say("exit")
     rc = BASH.quote(str(Path(terminal.directory) / "rc"))
     terminal.say(f"bash --noprofile --rcfile {rc} -i")
@@ -215,7 +215,7 @@ def test_an_exported_prompt_command_is_harmless_in_a_shell_without_us(
 def test_a_startup_file_that_is_read_again(
     before: str, person: Person, tree: Path, at_prompt: Open
 ) -> None:
-    """Whatever way we have come into PROMPT_COMMAND: we are known there."""
+    """A startup file that is read again adds no second entry, whatever form the first has."""
     end = "" if before == "unset" else "=true"
     terminal = at_prompt(BASH, f"{before} PROMPT_COMMAND{end}")
     kept = printed(terminal, "declare -p PROMPT_COMMAND")
@@ -226,7 +226,7 @@ def test_a_startup_file_that_is_read_again(
 
 
 def test_arrays_as_of_bash_preexec(person: Person, tree: Path, at_prompt: Open) -> None:
-    """A hook that runs the functions of an array, and that wants to be the first and the last."""
+    """We work beside a hook that runs an array of functions, and wants to be first and last."""
     before = """
 precmd_functions=(one)
 one() { echo "one $?" >>"$ZDOTDIR/one"; }
@@ -241,7 +241,7 @@ PROMPT_COMMAND=$'first\\n:;  '
 
 
 def test_hooks_as_of_ble(person: Person, tree: Path, at_prompt: Open) -> None:
-    """ble.sh, once attached, throws away what comes to PROMPT_COMMAND, and has hooks of its own."""
+    """With ble.sh, which once attached discards changes of PROMPT_COMMAND, we use its own hooks."""
     before = """
 BLE_ATTACHED=1 hooks=()
 blehook() { hooks+=("${1#PRECMD!=}"); }

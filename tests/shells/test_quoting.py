@@ -16,7 +16,7 @@ every = pytest.mark.parametrize("shell", SHELLS, ids=str)
 
 
 def carried(shell: Shell, values: dict[str, str], folder: Path) -> dict[str, str]:
-    """Export all values in the words of the product's row; return what a child is given."""
+    """Export all values as the product's row spells them; return what a child is given."""
     row: Row = shell_named(shell.name)
     lines = [row.export.format(name=name, value=row.quote(text)) for name, text in values.items()]
     result = run_shell(
@@ -69,7 +69,7 @@ def test_bytes_that_are_no_text(shell: Shell, tmp_path: Path) -> None:
 
 @every
 def test_what_the_person_had_comes_back_whatever_it_was(shell: Shell, person: Person) -> None:
-    """Through the core's own saving and giving back, in variables of one value and of many."""
+    """Any value survives the core's saving and restoring, in plain variables and in lists."""
     values = [value for value in (NAMED | BYTES).values() if len(value) < 1000]
     if shell is TCSH:  # which cannot take such a list apart: shells.test_tcsh
         values = [value for value in values if "\n" not in value]

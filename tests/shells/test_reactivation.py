@@ -1,4 +1,4 @@
-"""What ends a `conda install`: scripts of the active environment take away what is applied."""
+"""Reactivation, which ends a `conda install`: the environment's scripts undo what is applied."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_toolkit_comes_back(
 def test_what_is_still_there_is_left_as_it_is(
     shell: Shell, conda: Conda, person: Person, place: Path
 ) -> None:
-    """People put their own folders before ours."""
+    """Reactivation leaves a toolkit that is still there behind the person's own folders."""
     session = Session(person, place, shell, conda)
     mine = [shell.prepend("PATH", "/mine"), shell.prepend("LD_LIBRARY_PATH", "/mine/lib")]
     steps = [*session.steps("b"), "cudaswitch use 10.1", *mine, *session.steps("again")]
@@ -107,7 +107,7 @@ def test_nor_is_anything_put_on_where_none_is(
 def test_nothing_of_ours_is_exported_that_need_not_be(
     shell: Shell, conda: Conda, person: Person, place: Path
 ) -> None:
-    """Also not where all that is set is exported."""
+    """Reactivation exports no internal variable of ours, even under `set -a`."""
     session = Session(person, place, shell, conda)
     steps = [*session.steps("a"), "cudaswitch use 10.1", "set -a", *session.steps("again")]
     steps = [f"{step}\n{shell.prompt}" for step in steps]
@@ -135,7 +135,7 @@ def test_a_version_that_cannot_be_had_is_told_of_once(
 def test_no_variable_is_left_by_a_look(
     shell: Shell, conda: Conda, known: bool, person: Person, place: Path
 ) -> None:
-    """Also in a shell that inherited an environment, and knows of no conda."""
+    """A look leaves no variables, even with an inherited environment and without conda."""
     session = Session(person, place, shell, conda)
     away = "" if known else "unset -f __conda_hashr"
     entered = shell.set("CONDA_PREFIX", str(place / "b"))
@@ -150,7 +150,7 @@ NVCC_LIKE = (
     'export HOME ${CUDA_HOME_CONDA_NVCC_BACKUP+CUDA_HOME="$CUDA_HOME_CONDA_NVCC_BACKUP"}\n'
     "unset CUDA_HOME_CONDA_NVCC_BACKUP\n",
 )
-"""Keeps CUDA_HOME where it is set, under the name that conda-forge's nvcc has for it."""
+"""Scripts that save CUDA_HOME if it is set, under the name that conda-forge's nvcc uses."""
 
 
 @every_conda
@@ -171,7 +171,7 @@ def test_a_script_keeps_the_toolkit_that_it_was_started_with(
     person: Person,
     place: Path,
 ) -> None:
-    """Without the integration, where the copy of a package goes with a pinned environment."""
+    """Without integration, a script's saved copy of an inherited toolkit survives a pin above."""
     kit = person.kits[0]
     for half, text in zip(("activate", "deactivate"), scripts, strict=True):
         write_hook(place / "b", half, f"own.{shell.suffix}", text)

@@ -1,4 +1,4 @@
-"""What older releases of fish, tcsh and zsh lack. One of today plays an old fish."""
+"""What older releases of fish, tcsh and zsh lack. A current fish plays an old one."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from shells.venvs import activate, with_venv
 from tools import executable
 
 BARE: dict[str, Path] = {}
-"""Without the integration."""
+"""No file to load, so no integration."""
 
 
 def says_it_is(release: str, text: Path) -> None:
-    """Let a text of ours take the fish that reads it for another one."""
+    """Make a text of ours take the fish that reads it for another release."""
     before = text.read_text()
     assert "$version" in before
     text.write_text(before.replace("$version", release))
@@ -62,7 +62,7 @@ def test_times_are_compared_by_who_can(
     log = programs / "log"
     executable(programs / "env", f'#!/bin/sh\necho "$*" >>{log}\nexec /usr/bin/env "$@"\n')
     want = pinned / "etc/cudaswitch/want"
-    # What the hook of one that is pinned to `auto` asks.
+    # This is what the hook of a pin to `auto` asks.
     asking = f"__cudaswitch_newer {pinned} {want}; :"
     steps = [FISH.prepend("PATH", str(programs)), activate(FISH, pinned), "deactivate", asking]
     result = replace(person, init=BARE).play(FISH, *steps).check()
@@ -78,7 +78,7 @@ def test_times_are_compared_by_who_can(
 def test_one_that_is_too_old_is_left_alone(
     release: str, person: Person, pinned: Path, printed: Path, tmp_path: Path
 ) -> None:
-    """Nothing of ours works there: neither what is loaded nor the hooks may try."""
+    """In a fish that is too old, neither the integration nor the hooks try anything."""
     says_it_is(release, printed)
     says_it_is(release, pinned / "etc/cudaswitch/core.fish")
     (tmp_path / ".cuda-version").write_text("10.1\n")
@@ -101,7 +101,7 @@ def test_one_that_is_too_old_says_so_once(pinned: Path, printed: Path, terminal:
 @pytest.mark.parametrize(
     ("suffix", "lacking"),
     [
-        # Only tcsh 6.24 goes on until nothing is left to take; older ones stop after one.
+        # Only tcsh 6.24 goes on until nothing is left to remove; older ones stop after one.
         pytest.param("csh", r":a[htre](?![a-z])", id="a part of a path again and again"),
         # zsh before 5.3 looks for a program of that name.
         pytest.param("sh", r"\\command\b", id="a backslash before command"),

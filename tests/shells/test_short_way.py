@@ -1,4 +1,4 @@
-"""`use` of a plain toolkit in place of another is done the short way: as the long one does it."""
+"""`use` of one plain toolkit after another takes the short way, with the long one's result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UPPER = (
     *("OLDPATH", "PATH_BAK", "BAK_PATH", "PREV_PATH", "PATH_PREV"),
 )
 KEPT_AS = (*_UPPER, *(name.lower() for name in _UPPER))
-"""What scripts call the PATH that they keep."""
+"""Names under which scripts save PATH."""
 OWN = {"LD_LIBRARY_PATH": "/own/lib:/x"}
 RECORDS = [f"{STATE}{name}" for name in ("BIN", "GONE", "KEPT", "LD", "LIB", "OLD")]
 BEFORE: dict[str, dict[str, str]] = {
@@ -43,7 +43,7 @@ BEFORE: dict[str, dict[str, str]] = {
 
 @pytest.fixture(scope="module")
 def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
-    """The third toolkit, of the same plain layout as the first, is 9.2."""
+    """A person whose third toolkit is 9.2, of the same plain layout as the first."""
     folder = tmp_path_factory.mktemp("short")
     person = make_person(folder / "person", ("bash", "zsh", "fish"))
     plain = Kit(folder / "cuda-9.2", "9.2.148", ("lib64",)).build()
@@ -52,7 +52,7 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
 
 
 def edits(shell: Shell, person: Person) -> dict[str, str]:
-    """Return what may have been typed since a toolkit was taken up."""
+    """Return what may have been typed since a toolkit was applied, by a name for it."""
     first, _, second = person.kits
     found = {"nothing": ""}
     for name, ours, next_ in (
@@ -87,7 +87,7 @@ def edits(shell: Shell, person: Person) -> dict[str, str]:
 @three
 @pytest.mark.parametrize("before", BEFORE)
 def test_it_does_what_the_long_way_does(shell: Shell, person: Person, before: str) -> None:
-    """An option that says what is so anyway takes the long one."""
+    """The short way ends as the long one, which an option that says the default forces."""
     own = {
         name: value.replace("KIT", str(person.kits[0].home))
         for name, value in BEFORE[before].items()
@@ -98,7 +98,7 @@ def test_it_does_what_the_long_way_does(shell: Shell, person: Person, before: st
         shell.unset(name) if value is None else shell.set(name, value)
         for name, value in values.items()
     )
-    # Each edit meets half of what may have been before, and each of that half of the edits.
+    # Each edit is tried with half of the earlier states, and each state with half of the edits.
     half = [*BEFORE].index(before) % 2
     found = dict([*edits(shell, person).items()][half::2])
     results: list[ShellResult] = []
@@ -133,7 +133,7 @@ def test_what_was_before_comes_back(shell: Shell, person: Person, before: str) -
 
 @three
 def test_a_list_that_was_unset_before_two_toolkits(shell: Shell, person: Person) -> None:
-    """What is put into it meanwhile, and goes again, leaves it unset."""
+    """LD_LIBRARY_PATH ends unset although a folder was added meanwhile and removed again."""
     first = person.kits[0]
     steps = [
         "cudaswitch use 10.1", shell.append("LD_LIBRARY_PATH", "/x"), "cudaswitch use 9.2",
@@ -158,7 +158,7 @@ def test_a_value_that_was_not_exported_is_not(shell: Shell, person: Person) -> N
 
 @three
 def test_a_word_that_conda_has_left_behind(shell: Shell, person: Person, tmp_path: Path) -> None:
-    """It would bring it back at the next environment."""
+    """A word of ours in conda's leftover copy goes too: the next environment would restore it."""
     prefix, kit = conda_prefix(tmp_path / "env"), person.kits[2]
     assert " " not in str(kit.home), "what has to be quoted takes the long way"
     (prefix / "lib/python3.11/site-packages/tensorflow").mkdir(parents=True)
@@ -176,7 +176,7 @@ def test_a_word_that_conda_has_left_behind(shell: Shell, person: Person, tmp_pat
 def test_a_path_that_a_script_keeps_is_no_short_way(
     shell: Shell, name: str, person: Person, tmp_path: Path
 ) -> None:
-    """What it brings back must not have the toolkit that was active then."""
+    """A PATH that a script saved and restores does not have the toolkit that was active then."""
     kept = "$PATH" if shell is FISH else '"$PATH"'
     keep = [shell.set("VIRTUAL_ENV", str(tmp_path)), shell.set(name, "KEPT")]
     keep = [line.replace(shell.quote("KEPT"), kept) for line in keep]
@@ -195,7 +195,7 @@ def test_a_path_that_a_script_keeps_is_no_short_way(
 def test_a_script_of_an_environment_that_is_left(
     shell: Shell, conda: Conda, pinned: bool, said: str, *, person: Person, tmp_path: Path
 ) -> None:
-    """On the way to another, conda has worked out its PATH by then: with what was active."""
+    """`use` in a deactivate script holds, though conda has computed PATH with the old toolkit."""
     for name in "ab":
         conda_prefix(tmp_path / name)
     if pinned:
@@ -212,7 +212,7 @@ def test_a_script_of_an_environment_that_is_left(
 
 @three
 def test_after_a_virtualenv(shell: Shell, person: Person, tmp_path: Path) -> None:
-    """Its `deactivate` has brought back a PATH with a toolkit in front."""
+    """`use` works after a virtualenv's `deactivate` restored a PATH with a toolkit in front."""
     with_venv(tmp_path / "v")
     steps = [activate(shell, tmp_path / "v"), "cudaswitch use 10.1", "deactivate"]
     result = person.play(shell, *steps, "cudaswitch use 9.2", "cudaswitch off").check()
@@ -224,7 +224,7 @@ def test_after_a_virtualenv(shell: Shell, person: Person, tmp_path: Path) -> Non
 def test_a_choice_in_the_place_of_a_directory_s(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """The first of this shell's own, or one after `off`: child shells have it."""
+    """A shell's first choice, or one after `off`, is exported to child shells."""
     (tmp_path / ".cuda-version").write_text("10.1\n")
     enter = f"cd {shell.quote(str(tmp_path))}\n{shell.prompt}"
     said = [f"cudaswitch {word}" for word in ("use 9.2", "off", "use 9.2")]
@@ -239,7 +239,7 @@ def test_a_choice_in_the_place_of_a_directory_s(
 def test_a_child_shell_has_not_seen_what_was_there(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """A list that somebody has emptied meanwhile stays so there."""
+    """A list that was emptied after `use` stays empty when a child shell undoes that."""
     script = tmp_path / f"child.{shell.suffix}"
     script.write_text(f"{person.load(shell)}\ncudaswitch off\nenv -0 >{tmp_path}/seen\n")
     child = " ".join(map(shell.quote, [shell.name, *shell.options, str(script)]))

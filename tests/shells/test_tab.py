@@ -1,4 +1,4 @@
-"""Completion comes with the integration: TAB at a real prompt, in shells that found no other."""
+"""Completion comes with the integration: TAB at a real prompt, if no other completion is there."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_in_strict_shells(shell: Shell, person: Person, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("strict", ["", STRICT[ZSH]])
 def test_compinit_may_come_later(person: Person, tmp_path: Path, strict: str) -> None:
-    """Behind our line, or at the first prompt, as frameworks have it that start fast."""
+    """compinit may run after our line, or at the first prompt, as in frameworks that start fast."""
     loaded = person.load(ZSH)
     late = (f"later() {{ {PROMPTS[ZSH]} }}; precmd_functions=(later)", loaded, strict)
     for lines in ((loaded, PROMPTS[ZSH], strict), late):
@@ -105,7 +105,7 @@ def test_what_somebody_has_already_stays(shell: Shell, person: Person, tmp_path:
 def test_without_the_script_nothing_is_completed(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """As after an update of Python, until the ready file is written anew."""
+    """If the completion script is gone, as after an update of Python, TAB silently does nothing."""
     text = person.init[shell.name].read_text()
     first, *_ = (line for line in text.splitlines() if "_cudaswitch_scripts" in line)
     stale = tmp_path / "stale"
@@ -127,7 +127,7 @@ def test_fish_looks_in_that_folder_once(person: Person) -> None:
 
 
 def test_zsh_without_completion_is_left_alone(person: Person, tmp_path: Path) -> None:
-    """Where compinit never comes there is nothing to be told."""
+    """In a zsh that never runs compinit, loading prints nothing about completion."""
     require("zsh")
     rc = tmp_path / ".zshrc"
     rc.write_text(f"PS1='ready> '; unsetopt prompt_sp\n{person.load(ZSH)}\nprint rc=$?=\n")

@@ -1,4 +1,4 @@
-"""tcsh: what is a variable of the shell and what is exported, and what its texts leave to `sh`."""
+"""tcsh: shell variables beside exported ones, and what its texts leave to `sh`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FUNCTION = re.compile(r"^(__cudaswitch_\w+)\(\) \{\n(.*?)^\}", re.MULTILINE | re
 def test_a_variable_of_the_shell_is_not_the_exported_one(
     person: Person, exported: str | None
 ) -> None:
-    """In a startup file that says `set` and then uses the variable in `setenv PATH`."""
+    """A variable made by `set`, as for use in a later `setenv PATH`, is not the exported one."""
     own = "set CUDA_HOME = /own; set LD_LIBRARY_PATH = (/a '/b  c')"
     steps = [own, SHOWN, "cudaswitch use 11.8", SHOWN, "cudaswitch off", SHOWN]
     variables = {"CUDA_HOME": exported, "LD_LIBRARY_PATH": exported}
@@ -56,7 +56,7 @@ def test_a_variable_of_the_shell_is_not_the_exported_one(
 def test_a_list_that_cannot_be_taken_apart_is_left_alone(
     person: Person, name: str, mark: str, tmp_path: Path
 ) -> None:
-    """What stands behind a line break would be run."""
+    """A list with a line break is reported and left alone, since text after one would be run."""
     evil = executable(tmp_path / "evil", f"#!/bin/sh\ntouch {tmp_path}/ran\n")
     text = ":".join([*filter(None, [person.home.env.get(name)]), f"/a b{mark}{evil}", str(evil)])
     on = person.home.run("env", "11.8", "--shell", "tcsh").stdout
@@ -86,7 +86,7 @@ def test_one_value_with_a_line_break_comes_back(person: Person, name: str) -> No
 def test_a_cd_switches_where_an_environment_was_activated_again(
     conda: Conda, person: Person, tmp_path: Path
 ) -> None:
-    """What conda ran stays in a variable of its own, with the scripts of the environment in it."""
+    """`cd` switches although the text that conda ran, with our scripts, stays in a variable."""
     env, tree = conda_prefix(tmp_path / "e"), tmp_path / "tree"
     write_hook(env, "deactivate", "own.csh", "unsetenv OWN\n")
     tree.mkdir()
@@ -143,7 +143,7 @@ def test_the_ready_file_goes_while_a_shell_is_open(person: Person, tmp_path: Pat
 def test_the_package_moves_while_a_shell_is_open(
     person: Person, tmp_path: Path, another: bool
 ) -> None:
-    """As after `pipx reinstall`, or where the virtualenv got another Python."""
+    """Open shells survive a moved package, as after `pipx reinstall` or with another Python."""
     (tmp_path / "store").mkdir()
     for part in person.home.store.iterdir():
         if part.name != "init":
@@ -217,7 +217,7 @@ CHAINS = [
 
 @pytest.mark.parametrize(("line", "said"), CHAINS, ids=[line for line, _ in CHAINS])
 def test_the_command_is_one_command(person: Person, tmp_path: Path, line: str, said: str) -> None:
-    """Not the rest of a line whose first command takes the condition, or what is piped in."""
+    """`cudaswitch` is one command: conditions and pipes on its line apply to all of it."""
     (tmp_path / "in").write_text("from a file\n")
     run = "cudaswitch exec 10.1 --"
     words = {"run": run, "say": rf"{run} printf '%s\n'", "folder": tmp_path}
@@ -240,7 +240,7 @@ def test_doctor_is_given_the_message_that_is_piped_in(person: Person) -> None:
 
 
 def test_the_ready_file_is_removed_within_one_line(person: Person, tmp_path: Path) -> None:
-    """No prompt comes between, as in a script."""
+    """`cudaswitch` works on the line that removes the ready file, before any prompt."""
     home = replace(person.home, env=person.home.env | {"CUDASWITCH_HOME": str(tmp_path / "store")})
     home.env["HOME"] = str(tmp_path)
     succeeded(home.run("init", "--install", "tcsh", "--yes"))

@@ -31,7 +31,7 @@ FIRST, SECOND, NONE = (
 
 
 def lines(session: Session, words: str, **variables: str | None) -> list[str]:
-    """Return what is said at a terminal: there is a prompt after each step."""
+    """Return what is printed with a prompt after each step, as at a terminal."""
     steps = [f"{step}\n{session.shell.prompt}" for step in session.steps(words)]
     return said(session, *steps, **variables)
 
@@ -52,7 +52,7 @@ def test_a_pinned_conda_environment(session: Session) -> None:
 @integrated
 @every_conda
 def test_another_environment_with_the_same_toolkit(session: Session, tmp_path: Path) -> None:
-    """It is no news."""
+    """Entering another environment with the same toolkit prints no line."""
     prefix = conda_prefix(tmp_path / "same")
     session.person.pin("10.1", prefix)
     enter = f"{session.conda.activate(session.shell, prefix)}\n{session.shell.prompt}"
@@ -62,7 +62,7 @@ def test_another_environment_with_the_same_toolkit(session: Session, tmp_path: P
 @integrated
 @every_conda
 def test_a_pin_that_is_asked_anew(session: Session, tmp_path: Path) -> None:
-    """Packages have come since: the same prompt tells what is active then."""
+    """If packages came since a pin to `auto`, the same prompt tells what is active then."""
     prefix = conda_prefix(tmp_path / "auto")
     env = Env(prefix)
     env.dist("cupy-cuda101", "7.8.0")
@@ -84,7 +84,7 @@ def test_after_a_choice_of_ones_own(session: Session) -> None:
 
 @integrated
 def test_going_back_from_a_choice(shell: Shell, tmp_path: Path) -> None:
-    """To what the tree asks for, which was told before the choice was made."""
+    """`off` prints the tree's toolkit again, which was printed before the choice."""
     person = make_person(tmp_path / "person", (shell.name,))
     # Between two toolkits of this layout the shell takes a short way.
     plain = Kit(tmp_path / "cuda-9.2", "9.2.148", ("lib64",)).build()
@@ -101,7 +101,7 @@ def test_going_back_from_a_choice(shell: Shell, tmp_path: Path) -> None:
 
 @integrated
 def test_a_folder_without_a_number(shell: Shell, tmp_path: Path) -> None:
-    """Of `CUDA cuda` nobody would know which: Arch has it in /opt/cuda, Debian in /usr/lib/cuda."""
+    """A folder without a number, /opt/cuda in Arch or /usr/lib/cuda in Debian, is named by path."""
     person = make_person(tmp_path / "person", (shell.name,))
     kit = Kit(tmp_path / "3/cuda", "9.2.148", ("lib64",)).build()
     person.adopt(kit)
@@ -140,7 +140,7 @@ def test_libraries_that_are_left_alone(session: Session, tmp_path: Path) -> None
 def test_a_shell_says_nothing_of_what_it_is_born_with(
     person: Person, shell: Shell, tmp_path: Path
 ) -> None:
-    """Nor when nothing but the owner changes; later changes it tells of as ever."""
+    """An inherited toolkit, and a change of its owner alone, print nothing; later changes do."""
     (tmp_path / ".cuda-version").write_text("10.1\n")
     born = person.play(shell, "cudaswitch use 10.1").snaps["1"]
     inherited = {name: value for name, value in born.items() if name != "SHLVL"}
@@ -156,14 +156,14 @@ def test_commands_answer_each_time(person: Person, shell: Shell) -> None:
     said = person.play(shell, *steps, CUDASWITCH_QUIET=None).stderr.splitlines()
     assert said == [FIRST, FIRST, NONE]
     assert not person.play(shell, *steps, CUDASWITCH_QUIET="1").stderr
-    # What was not said while it was quiet is no news when it no longer is.
+    # What was not printed while it was quiet is not printed later either.
     loud = f"{shell.unset('CUDASWITCH_QUIET')}\ncd /\n{shell.prompt}"
     assert not person.play(shell, "cudaswitch use 10.1", loud, CUDASWITCH_QUIET="1").stderr
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH), ids=str)
 def test_nothing_is_said_before_the_prompt(person: Person, shell: Shell, tmp_path: Path) -> None:
-    """Neither by a shell that only reads its startup file, nor by `cd` in a function."""
+    """Reading a startup file prints nothing, nor does a `cd` in a function: only a prompt does."""
     (tmp_path / ".cuda-version").write_text("10.1\n")
     there = f"cd {shell.quote(str(tmp_path))}"
     nobody = Person(person.home, person.kits, {})
@@ -203,7 +203,7 @@ def test_at_a_terminal(person: Person, shell: Shell, tmp_path: Path) -> None:
 def test_of_a_branch_that_is_checked_out_behind_cd(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
-    """`cd project; git checkout legacy` on one line: the folder alone would say what is over."""
+    """After `cd project; git checkout legacy` on one line, only the final toolkit is printed."""
     file = tmp_path / ".cuda-version"
     file.write_text("10.1.243\n")
     there = shell.quote(str(tmp_path))
@@ -215,7 +215,7 @@ def test_of_a_branch_that_is_checked_out_behind_cd(
 
 
 def test_in_zsh_it_waits_for_an_instant_prompt_to_go(person: Person, tmp_path: Path) -> None:
-    """powerlevel10k shows a long warning where something is printed before its first prompt."""
+    """The line waits until powerlevel10k's instant prompt is gone, which warns about any output."""
     (tmp_path / ".cuda-version").write_text("10.1\n")
     shown, gone = "typeset -gi __p9k_instant_prompt_active=1", "unset __p9k_instant_prompt_active"
     steps = (f"{shown}; cd {tmp_path}", ZSH.prompt, "echo prompt >&2", gone, ZSH.prompt)
@@ -233,7 +233,7 @@ def test_in_zsh_what_is_wrong_waits_too(person: Person, tmp_path: Path) -> None:
 
 
 def test_in_zsh_a_subshell_does_not_complain(person: Person, tmp_path: Path) -> None:
-    """It looks round as it enters a tree; what is wrong there is for a prompt to say."""
+    """A subshell that enters a tree looks, but does not report what is wrong there."""
     (tmp_path / ".cuda-version").write_text(">=9,<10\n")
     there = f"cd {ZSH.quote(str(tmp_path))}"
     result = person.play(ZSH, f'echo "$({there} && pwd)"; ({there} && pwd)', CUDASWITCH_QUIET=None)
@@ -242,7 +242,7 @@ def test_in_zsh_a_subshell_does_not_complain(person: Person, tmp_path: Path) -> 
 
 
 def test_in_tcsh_a_subshell_says_nothing(person: Person, tmp_path: Path) -> None:
-    """It has no prompt of its own, and the shell around it stays where it is."""
+    """A subshell that enters a tree prints nothing: the shell around it has not moved."""
     (tmp_path / ".cuda-version").write_text("10.1\n")
     there = f"cd {TCSH.quote(str(tmp_path))}"
     steps = (

@@ -1,9 +1,9 @@
-"""Random evenings in pairs: the same events with cudaswitch and without, and conda a process.
+"""Random histories in pairs: the same events with and without cudaswitch, and conda as a process.
 
 In the end, when all environments are left and no toolkit is asked for, both shells must be the
-same. Unlike the histories of test_histories, environments here have variables of their own
-(`conda env config vars`) and packages with scripts, which may come while they are active, and a
-real conda plays too where one is on PATH.
+same. Unlike in test_histories, environments have variables of their own (`conda env config vars`)
+and packages with scripts, which may come while they are active, and if a real conda is on PATH,
+it is tested too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from shells.world import Place, World
 
 COUNT = int(os.environ.get("CUDASWITCH_HISTORIES", "600"))
 PAIRS = COUNT // 30
-"""For each shell; a transition is a process here, of a real conda a slow one."""
+"""Pairs for each shell: every transition is a process here, a slow one with a real conda."""
 
 CONDA = {
     **{"a": "10.1", "b": None, "c": "11.8", "f": "12.4", "g": None, "h": "10.1", "v": None},
@@ -43,7 +43,7 @@ VARIABLES = {
     "v": {"CUDA_HOME": "/vars", "CUDACXX": "/vars/nvcc", "LD_LIBRARY_PATH": "/vars/lib:/more"},
 }
 LATE = {half: text.replace("/own", "/late") for half, text in FOLDERS.items()}
-"""A package that comes to the active environment, which then is activated again."""
+"""Scripts of a package that comes to the active environment, which is then activated again."""
 COMING = """
 [ -n "$CONDA_PREFIX" ] || exit 0
 for half in activate deactivate; do
@@ -120,7 +120,7 @@ def drawn(stage: Stage, shell: Shell, dice: random.Random) -> Evening:
 
 
 UNKNOWN = ("arrive", "gone", "hookless")
-"""What the model does not know of: packages, and what is taken away from under our feet."""
+"""Events that the model does not know: packages that come, and our files that others delete."""
 
 
 def happen(stage: Stage, state: World, event: Event) -> None:
@@ -130,7 +130,7 @@ def happen(stage: Stage, state: World, event: Event) -> None:
 
 
 def home(stage: Stage, shell: Shell, evening: Evening) -> Evening:
-    """Add the way home from wherever it ends."""
+    """Add the events that leave everything, from wherever it ends."""
     state = world(stage, shell, evening)
     for event in evening.events:
         happen(stage, state, event)
@@ -158,7 +158,7 @@ def _event(state: World, dice: random.Random, *, loaded: bool) -> Event:
         (0.5, ("value", "CUDA_HOME", "/later")),
         (1, (dice.choice(["prepend", "append"]), "PATH", "/own")),
         (1, ("prepend", "LD_LIBRARY_PATH", "/later")),
-        # Hooks alone cannot undo when they are gone.
+        # Hooks alone cannot undo anything when they are gone.
         (0.7 if loaded and state.levels else 0, ("hookless",)),
         (0.3, ("gone", dice.choice(["1", "2", "3"]))),
     ]
@@ -166,7 +166,7 @@ def _event(state: World, dice: random.Random, *, loaded: bool) -> Event:
 
 
 def say(session: Session, event: Event, *, heedless: bool) -> str:
-    """Put an event into the shell's words; without cudaswitch its own are nothing."""
+    """Return the shell's command for an event; `heedless` shells do nothing for ours."""
     shell, kits = session.shell, session.person.kits
 
     words: dict[str, Callable[..., str]] = {
@@ -196,7 +196,7 @@ def say(session: Session, event: Event, *, heedless: bool) -> str:
 
 
 def played(session: Session, evening: Evening, *, heedless: bool) -> list[dict[str, str]]:
-    """Return what children are given after each event; the first two are before any."""
+    """Return the environment of children after each event; the first two are from before any."""
     ld = {"LD_LIBRARY_PATH": None if evening.ld is None else ":".join(evening.ld)}
     variables = dict(evening.scalars)
     for late in session.folder.glob("?/etc/conda/*activate.d/late.sh"):
@@ -209,7 +209,7 @@ def played(session: Session, evening: Evening, *, heedless: bool) -> list[dict[s
     steps += [say(session, event, heedless=heedless) for event in evening.events]
     loaded = evening.loaded and not heedless
     result = session.play(*steps, load=loaded, **ld | variables)
-    # A real conda warns of variables that it replaces.
+    # A real conda warns about variables that it replaces.
     said = [one for one in result.stderr.splitlines() if "overwriting" not in one]
     if any(event[0] == "gone" for event in evening.events):
         said = [one for one in said if not one.startswith(("cudaswitch: ", "hint: "))]
@@ -218,7 +218,7 @@ def played(session: Session, evening: Evening, *, heedless: bool) -> list[dict[s
 
 
 def plainly(env: dict[str, str], folder: Path) -> dict[str, str]:
-    """Leave out our bookkeeping, what conda forgets, more blanks than one, and the folder."""
+    """Leave out our bookkeeping, copies that conda forgets, repeated blanks, and the folder."""
     known = {
         name: " ".join(value.replace(str(folder), "").split())
         for name, value in foreign(env).items()
@@ -228,7 +228,7 @@ def plainly(env: dict[str, str], folder: Path) -> dict[str, str]:
 
 
 def fault(stage: Stage, shell: Shell, conda: Conda, evening: Evening) -> str | None:
-    """Return what is wrong, None for nothing, also of what nobody can do."""
+    """Return what is wrong, or None, also for histories that are impossible."""
     evening = home(stage, shell, evening)
     state = world(stage, shell, evening)
     for event in evening.events:
@@ -250,8 +250,8 @@ def fault(stage: Stage, shell: Shell, conda: Conda, evening: Evening) -> str | N
                 return f"after {number} PATH is {folders}"
     now, must = plainly(ours[-1], stage.folder), plainly(theirs[-1], bare)
     names = sorted(name for name in {*now, *must} if now.get(name) != must.get(name))
-    # conda never deletes its copies. One of a value that was long gone when it was brought back
-    # is overwritten where the variable was ours by then: all the better.
+    # conda never deletes its copies. If it restored a value that was long gone, and the variable
+    # was ours by then, the copy has been overwritten: all the better.
     old = {name[len("__CONDA_SHLVL_0_") :] for name in theirs[-1] if "__CONDA_SHLVL_" in name}
     names = [
         name
@@ -290,9 +290,9 @@ FOUND: dict[str, tuple[Event, ...]] = {
         *(("activate", "c"), ("hookless",), ("venv_activate", "x"), ("activate", "b")),
     ),
 }
-"""What random ones have found."""
+"""Histories that random runs have found."""
 WITH_US = ("use", "prompt", "hookless")
-"""What happens only where the integration is loaded: hooks alone cannot undo when they are gone."""
+"""Events only for the integration: hooks alone cannot undo anything when they are gone."""
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
@@ -313,7 +313,7 @@ def given_back(
     *,
     loaded: bool = True,
 ) -> None:
-    """Check that variables which lead to a toolkit before anything else do are the same after."""
+    """Check that variables that named a toolkit from the start are the same in the end."""
     kit = stage.person.kits[0]
     own = (("CUDA_HOME", str(kit.home)),) if names != "LD_LIBRARY_PATH" else ()
     ld = kit.lib[:1] if names != "CUDA_HOME" else None
@@ -332,7 +332,7 @@ def given_back(
 def test_the_persons_own_toolkit_below_many_environments(
     twins: Stage, shell: Shell, conda: Conda, names: str, loaded: bool
 ) -> None:
-    """conda keeps a value that is the toolkit's, and was there before it."""
+    """The person's own value comes back, though it equals the toolkit's in conda's copies."""
     events = tuple(event for name in names for event in (("activate", name), ("prompt",)))
     loaded = loaded and shell is not DASH
     given_back(twins, shell, conda, events, loaded=loaded)
@@ -386,7 +386,7 @@ def test_what_a_script_keeps_in_a_plain_shell(twins: Stage, conda: Conda) -> Non
 def test_a_conda_that_does_not_say_when_it_has_finished(
     twins: Stage, conda: Conda, shell: Shell, renamed: str
 ) -> None:
-    """What it calls then is private to it, or somebody else's, so the prompt does the same."""
+    """Without the private function that conda calls at the end, the prompt does its work."""
     session = Session(twins.person, twins.folder, shell, conda)
     steps = [*(conda.activate(shell, twins.folder / name) for name in "av"), conda.deactivate()]
     prompted = [f"{step}\n{shell.prompt}" for step in steps]

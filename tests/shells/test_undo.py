@@ -58,7 +58,7 @@ def as_mapping(lines: list[str]) -> Environment:
 
 
 def around_a_virtualenv(person: Person, story: str) -> Environment:
-    """Return what a shell is in where a virtualenv came and went, with a toolkit on PATH."""
+    """Return a shell's environment with a toolkit, during or after a virtualenv that saved PATH."""
     kit = person.kits[0]
     on = as_mapping(succeeded(person.home.run("exec", "10.1", "--", "env")))
     given = {name: value for name, value in on.items() if name.startswith((STATE, "CUDA"))}
@@ -101,7 +101,7 @@ class TestUndo:
     def test_the_path_that_a_virtualenv_kept(
         self, shell: Shell, person: Person, story: str
     ) -> None:
-        """A left one has brought it back, with another count; one that came later kept ours."""
+        """`off` clears a PATH that a left virtualenv restored, and one saved with our folder."""
         given = around_a_virtualenv(person, story)
         result = person.play(shell, person.off(shell), **given).check()
         assert_paths(result.snaps["1"], person.home.env["PATH"])
@@ -171,7 +171,7 @@ class TestUndo:
     def test_what_was_taken_out_by_hand_stays_out(self, shell: Shell, person: Person) -> None:
         edit = "\n".join([shell.set("PATH", "/usr/bin"), shell.unset("LD_LIBRARY_PATH")])
         path = f"{person.kits[0].bin}:{person.home.env['PATH']}"
-        # `off` needs no command: PATH has none of ours. Where there is none, the program is named.
+        # PATH lacks our command now. `off` needs none; without integration the program is named.
         off = person.off(shell).replace("$(cudaswitch", f"$({shell.quote(str(console_script()))}")
         result = person.play(shell, person.use(shell, "10.1"), edit, off, PATH=path).check()
         assert foreign(result.snaps["3"]) == foreign(result.snaps["0"]) | {"PATH": "/usr/bin"}
@@ -181,7 +181,7 @@ class TestUndo:
     def test_own_libraries_stay_when_ours_were_taken_out_by_hand(
         self, shell: Shell, person: Person, at: int
     ) -> None:
-        """Each folder of a toolkit is counted, and not the first alone."""
+        """Own copies of each of a toolkit's folders are counted, not only of the first."""
         own = person.kits[0].lib[at]
         steps = [person.use(shell, "10.1"), shell.set("LD_LIBRARY_PATH", own), person.off(shell)]
         result = person.play(shell, *steps, LD_LIBRARY_PATH=own).check()
@@ -192,7 +192,7 @@ class TestUndo:
     def test_a_colon_that_a_script_has_left_behind_ours_goes_with_it(
         self, shell: Shell, person: Person, later: str | None
     ) -> None:
-        """Without us its list would be empty, and no colon would come of it."""
+        """A script's colon after ours goes too: for an empty list it would not have added one."""
         left = ":".join([*filter(None, [later]), *person.kits[0].lib, ""])
         edit = shell.set("LD_LIBRARY_PATH", left)
         steps = [person.use(shell, "10.1"), edit, person.off(shell)]
@@ -269,7 +269,7 @@ class TestStrictShells:
 
     @posix
     def test_options_of_the_shell_stay(self, shell: Shell, person: Person, tmp_path: Path) -> None:
-        """Also where there is an environment, whose packages are looked at."""
+        """Shell options stay, even if there is an environment, whose packages are searched."""
         show = "set -o" if shell is ZSH else "set +o"
         options = {
             "bash": "set -kf -o noclobber; shopt -s failglob nullglob extglob; IFS=/c",
@@ -296,7 +296,7 @@ class TestStrictShells:
 def test_a_value_that_looks_like_a_sign_of_the_shell(
     shell: Shell, name: str, value: str, person: Person
 ) -> None:
-    """It is the person's, set meanwhile, and all else goes."""
+    """A value set meanwhile stays, even if it looks like syntax of the shell; all else goes."""
     steps = [person.use(shell, "10.1 --gpus 0"), shell.set(name, value), person.off(shell)]
     result = person.play(shell, *steps).check()
     assert foreign(result.snaps["3"]) == foreign(result.snaps["0"]) | {name: value}
@@ -306,7 +306,7 @@ def test_a_value_that_looks_like_a_sign_of_the_shell(
 @pytest.mark.parametrize("name", ["PATH", "LD_LIBRARY_PATH"])
 @bash_and_zsh
 def test_a_list_that_cannot_be_set(shell: Shell, name: str, before: str, at_prompt: Open) -> None:
-    """Others would find an empty CUDA_HOME, and the working directory in LD_LIBRARY_PATH."""
+    """A read-only list leaves no half of a change, such as an empty CUDA_HOME."""
     terminal = at_prompt(shell)
     terminal.say(f"cudaswitch off; export {before}; readonly {name}")
     was = seen(terminal)

@@ -18,7 +18,7 @@ from tools import root_only
 
 every = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
 OTHER = 12345
-"""A user that nobody has."""
+"""The ID of a user that does not exist."""
 
 
 def run(shell: Shell, command: str) -> str:
@@ -30,7 +30,7 @@ def run(shell: Shell, command: str) -> str:
 def test_a_version_file_that_becomes_none_is_not_read(
     shell: Shell, instead: str, person: Person, tmp_path: Path
 ) -> None:
-    """A pipe would be waited for, and a device has no end."""
+    """A pipe or device in place of a version file is not read: it may block, or have no end."""
     file = tmp_path / ".cuda-version"
     file.write_text("10.1\n")
     replaced = run(shell, f"rm {file}; {instead} {file}") + f"\n{shell.prompt}"
@@ -38,7 +38,7 @@ def test_a_version_file_that_becomes_none_is_not_read(
 
 
 LONG = "10.1\n" + "#\n" * 150_000
-"""Lines take their time in a shell."""
+"""Many lines, which take time in a shell."""
 
 
 @every
@@ -68,7 +68,7 @@ def test_a_version_file_is_too_long_by_one(shell: Shell, person: Person, tmp_pat
 def test_a_zero_byte_in_a_version_file(
     shell: Shell, said: bytes, person: Person, tmp_path: Path
 ) -> None:
-    """Python says what that means. The sh of tcsh and shims would need a process to see one."""
+    """Shells agree with Python; only in tcsh and shims sh would need a process to see the byte."""
     (tmp_path / ".cuda-version").write_bytes(said)
     told = person.home.run("exec", "--", "printenv", "CUDA_HOME", cwd=tmp_path)
     refused = "" if told.returncode == 0 else told.stderr.splitlines()[0]
@@ -92,7 +92,7 @@ def test_a_shim_refuses_it_too(tmp_path: Path) -> None:
 @root_only
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
 def test_an_edit_by_somebody_else_is_seen(shell: Shell, person: Person, tmp_path: Path) -> None:
-    """It may be root, whose files decide for others. xonsh and Nushell ask whose a file is."""
+    """An edited file, perhaps root's by then, is checked again, and again refused if it is not."""
     file = tmp_path / ".cuda-version"
     file.write_text("10.1\n")
     os.chown(file, OTHER, OTHER)
@@ -105,7 +105,7 @@ def test_an_edit_by_somebody_else_is_seen(shell: Shell, person: Person, tmp_path
 @root_only
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 def test_what_a_prompt_keeps_of_it_is_short(shell: Shell, person: Person, tmp_path: Path) -> None:
-    """Of however long a file, which is nobody's own, shells keep 4096 bytes to see it change."""
+    """However long another user's file is, shells keep 4096 bytes of it to see it change."""
     file = tmp_path / ".cuda-version"
     file.write_text(LONG)
     os.chown(file, OTHER, OTHER)
@@ -122,7 +122,7 @@ def test_what_a_prompt_keeps_of_it_is_short(shell: Shell, person: Person, tmp_pa
 def test_whose_a_link_is_counts_too(
     shell: Shell, owner: int, person: Person, tmp_path: Path
 ) -> None:
-    """A link of somebody else's leads to whatever file fits them, one's own or root's."""
+    """Another user's link is not followed, as it may lead to any file, one's own or root's."""
     own, tree = tmp_path / "own", tmp_path / "tree"
     own.write_text("10.1\n")
     tree.mkdir()
@@ -149,7 +149,7 @@ def test_whose_a_link_is_counts_too(
 def test_what_a_link_leads_to_is_not_told(
     shell: Shell, text: str, person: Person, tmp_path: Path
 ) -> None:
-    """It may come with a project, and lead to what must not be in a log."""
+    """Messages do not quote the target of a link, which a project may point at a secret."""
     tree = tmp_path / "tree"
     tree.mkdir()
     (tmp_path / "secret").write_text(text)
@@ -188,7 +188,7 @@ def test_a_link_to_another_version_file_is_one(
 def test_a_relative_environment_is_none(
     shell: Shell, variable: str, person: Person, tmp_path: Path
 ) -> None:
-    """It would be another in each directory, whose scripts would be run."""
+    """A relative environment does not count: it would be another in each directory."""
     prefix = conda_prefix(tmp_path / "env")
     (prefix / "pyvenv.cfg").touch()
     person.pin("10.1", prefix)

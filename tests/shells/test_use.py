@@ -37,7 +37,7 @@ TRACES = {
     "torch": "lib/python3.11/site-packages/torch/lib/libtorch_cuda.so",
     "conda": "conda-meta/cudatoolkit-10.1.243-h6bb024c_0.json",
 }
-"""What shows that an environment brings its own CUDA, by who brings it."""
+"""Who brings it → the file that shows that an environment brings its own CUDA."""
 
 
 class TestWhatIsSet:
@@ -100,7 +100,7 @@ class TestRefusal:
         said[NU] = "print $'rc ($env.LAST_EXIT_CODE)'"
         command = person.use(shell, request_)
         if shell is NU:
-            # There a command that fails ends the script.
+            # In Nushell a command that fails ends the script.
             command = f"try {{ {command} }}"
         if shell is DASH:
             command = command.replace('eval "$(', "text=$(").replace(')"', ")")
@@ -269,7 +269,7 @@ class TestNestedShells:
     def test_a_child_that_lost_its_lists_undoes_the_rest(
         self, shell: Shell, person: Person
     ) -> None:
-        """A login shell builds PATH anew, a setgid parent drops LD_LIBRARY_PATH."""
+        """A child without the lists, as after a login or setgid, has them back, and `off` works."""
         lost = [shell.set("PATH", person.home.env["PATH"]), shell.unset("LD_LIBRARY_PATH")]
         steps = ["cudaswitch use 10.1", "\n".join(lost), person.load(shell), "cudaswitch off"]
         result = person.play(shell, *steps).check()
@@ -280,7 +280,7 @@ class TestNestedShells:
 class TestEnvironmentsThatBringCuda:
     @pytest.fixture(params=sorted(TRACES))
     def trace(self, request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-        """Return where that would be which shows that an environment brings CUDA."""
+        """Return the path that would show that an environment brings CUDA."""
         path = tmp_path / "an env [x]" / TRACES[request.param]
         path.parent.mkdir(parents=True)
         return path
@@ -297,7 +297,7 @@ class TestEnvironmentsThatBringCuda:
         use, always = person.use(shell, "10.1"), person.use(shell, "10.1 --libraries always")
         steps = [use, come, use, always, go, use, person.off(shell)]
         result = person.play(shell, *steps, **self.active(trace))
-        assert result.rc == 0  # that it warns is another test's
+        assert result.rc == 0  # another test checks the warning
         kit, before = person.kits[0], result.snaps["0"]
         for number, libraries in ((1, True), (3, False), (4, True), (6, True)):
             expected = switched(before, kit, libraries=libraries)
@@ -347,7 +347,7 @@ class TestEnvironmentsThatBringCuda:
 
 @told_apart
 def test_a_script_whose_stderr_is_closed(shell: Shell, tmp_path: Path) -> None:
-    """As a daemon's may be: the switch is made, and has not failed for a line that nobody reads."""
+    """Switching succeeds if stderr is closed, as in a daemon, and its line cannot be written."""
     person = make_person(tmp_path / "person", (shell.name,))
     plain = Kit(tmp_path / "cuda-9.2", "9.2.148", ("lib64",)).build()
     person.adopt(plain)
@@ -374,7 +374,7 @@ def test_quiet_and_loud(shell: Shell, person: Person) -> None:
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 def test_what_is_installed_is_used_without_python(shell: Shell, person: Person) -> None:
-    # Loaded by the first use, from the ready file, which names the command itself.
+    # The first `use` loads the integration from the ready file, which names the program.
     gone = f"cudaswitch use 10.1\n{shell.set('_cudaswitch_program', '/nowhere')}"
     result = person.play(shell, gone, "cudaswitch use 11.8", "cudaswitch off").check()
     homes = [result.snaps[number].get("CUDA_HOME") for number in "123"]
@@ -383,7 +383,7 @@ def test_what_is_installed_is_used_without_python(shell: Shell, person: Person) 
 
 @told_apart
 def test_python_is_asked_once_for_what_a_shared_store_has(shell: Shell, tmp_path: Path) -> None:
-    """Until that store is another one: its times say nothing, nor which clock they are of."""
+    """Python is asked again only if the shared store is another, whatever its file times are."""
     person = make_person(tmp_path / "account", (shell.name,))
     shared, releases, kits = tmp_path / "shared", tmp_path / "releases", []
     for release, versions in (("1", ["9.1"]), ("2", ["9.1", "9.2"])):
@@ -398,7 +398,7 @@ def test_python_is_asked_once_for_what_a_shared_store_has(shell: Shell, tmp_path
     tree = tmp_path / "tree"
     tree.mkdir()
     (tree / ".cuda-version").write_text(">=9,<10\n")
-    # One of which nothing is there says nothing.
+    # A store that does not exist changes nothing.
     stores = {"CUDASWITCH_STORES": f"{shared}:{tmp_path}/away"}
     steps = ["cudaswitch use 9", "cudaswitch off", cd(shell, tree), cd(shell, tmp_path)]
     for asks, kit in ((2, kits[0]), (0, kits[0]), (2, kits[-1]), (0, kits[-1])):

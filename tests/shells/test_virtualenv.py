@@ -141,7 +141,7 @@ class TestHooksAlone:
     def test_what_comes_to_light_when_conda_switches(
         self, person: Person, shell: Shell, plain_envs: Envs, tmp_path: Path
     ) -> None:
-        """The PATH that conda computed earlier lacks what leaving an environment applied."""
+        """A toolkit that leaving an environment applied survives conda's PATH, computed before."""
         conda = QuickConda()
         person.pin("system", conda_prefix(tmp_path / "system"))
         conda_prefix(tmp_path / "free")
@@ -156,7 +156,7 @@ class TestHooksAlone:
     def test_conda_is_entered_inside_and_outlives_the_virtualenv(
         self, person: Person, shell: Shell, plain_envs: Envs, conda_env: Path
     ) -> None:
-        """`deactivate` brings back a PATH without conda's folder, but with its toolkit."""
+        """conda's toolkit is on PATH once after `deactivate` restored it without conda's folder."""
         conda = QuickConda()
         start = f"{conda.init(shell)}\n{shell.set('PATH', conda.base_path)}"
         into, again = conda.activate(shell, conda_env), conda.reactivate(shell)
@@ -230,7 +230,7 @@ class TestScripts:
 def test_gone_or_made_anew_while_active(
     person: Person, shell: Shell, tmp_path: Path, how: str
 ) -> None:
-    """Which is what people do with one that is spoilt; its hooks are gone when it is left."""
+    """A broken virtualenv that is deleted or made anew while active is left without its hooks."""
     prefix = tmp_path / "v"
     with_venv(prefix)
     person.pin("10.1", prefix)
@@ -281,7 +281,7 @@ class TestPrompt:
     def test_one_that_was_passed_through_between_two_prompts(
         self, person: Person, shell: Shell, plain_envs: Envs
     ) -> None:
-        """As a build script does: at the prompt the same is active as at the one before."""
+        """A virtualenv that was entered and left between two prompts leaves nothing behind."""
         v, w = (activate(shell, plain_envs / name) for name in "vw")
         steps = (f"{v}\n{w}\ndeactivate", w, f"{v}\n{w}", "deactivate")
         result = person.play(shell, *(f"{step}\n{shell.prompt}" for step in steps)).check()
@@ -304,7 +304,7 @@ class TestPrompt:
         assert_as_before(result, 4)
 
     def test_a_variable_alone_is_seen(self, person: Person, shell: Shell, plain_envs: Envs) -> None:
-        """As direnv does it: no script runs at all."""
+        """The prompt follows VIRTUAL_ENV even if no script runs, as with direnv."""
         steps = [
             shell.set("VIRTUAL_ENV", str(plain_envs.v)) + "\n" + shell.prompt,
             shell.unset("VIRTUAL_ENV") + "\n" + shell.prompt,
@@ -341,7 +341,7 @@ class TestUseInside:
     def test_own_copies_added_inside_are_not_taken_for_ours(
         self, person: Person, shell: Shell, plain_envs: Envs
     ) -> None:
-        """`deactivate` brings an older PATH back, for which another count holds."""
+        """Copies added inside are not taken for ours when `deactivate` restores an older PATH."""
         own = shell.prepend("PATH", person.kits[0].bin)
         into = activate(shell, plain_envs.w)
         use, off = "cudaswitch use 10.1", "cudaswitch off"
@@ -351,7 +351,7 @@ class TestUseInside:
 
 @every_shell
 def test_a_host_compiler_beside_flags_of_ones_own(shell: Shell, tmp_path: Path) -> None:
-    """It goes the long way, on which the PATH that the environment keeps has the toolkit too."""
+    """The long way, which own flags need, also clears the PATH that the virtualenv saves."""
     (tmp_path / "compilers").mkdir()
     refused = make_person(tmp_path / "person", compilers=tmp_path / "compilers")
     (refused.kits[1].home / "lib64").symlink_to("targets/x86_64-linux/lib")
@@ -365,7 +365,7 @@ def test_a_host_compiler_beside_flags_of_ones_own(shell: Shell, tmp_path: Path) 
 
 @every_shell
 def test_a_child_shell_does_not_know_what_a_virtualenv_keeps(shell: Shell, person: Person) -> None:
-    """It has made PATH anew, with a copy of the person's own that PATH got in the virtualenv."""
+    """The person's own copy stays in a child shell that rebuilt PATH, with no saved one known."""
     path = person.home.env["PATH"]
     kept = {"VIRTUAL_ENV": "/v", "_OLD_VIRTUAL_PATH": path}
     own = f"{person.kits[0].bin}:{path}"

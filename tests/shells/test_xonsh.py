@@ -35,7 +35,7 @@ def play(person: Person, *steps: str, **variables: str | None) -> ShellResult:
 
 
 def test_vox(person: Person, envs: Path, tmp_path: Path) -> None:
-    """Its `deactivate` brings back the PATH of its activation, ours in it."""
+    """`vox deactivate` restores PATH with our folder in it, which must go later all the same."""
     if importlib.util.find_spec("xontrib.vox") is None:
         pytest.skip("needs `xontrib-vox`")
     (tmp_path / ".cuda-version").write_text("10.1\n")
@@ -62,7 +62,7 @@ def test_the_script_of_a_virtualenv(person: Person, envs: Path) -> None:
 
 @pytest.mark.parametrize("shell", [" --shell xonsh", ""])
 def test_the_change_for_evaluation(person: Person, shell: str) -> None:
-    """With no integration loaded, there and back; the caller is known, though Python runs it."""
+    """`env` works there and back without integration, and knows that xonsh called it."""
     bare = replace(person, init={})
     use = f"execx($(cudaswitch env {{}}{shell}))"
     steps = [use.format("10.1"), use.format("12.4"), use.format("system")]
@@ -74,7 +74,7 @@ def test_the_change_for_evaluation(person: Person, shell: str) -> None:
 
 
 def test_a_tilde_stays_one(person: Person) -> None:
-    """xonsh expands it for children only; what was typed is not frozen."""
+    """A `~` on PATH is not replaced by what xonsh expands it to for children."""
     type_it = "$PATH = ['~/own', *$PATH]"
     show = "print(repr($PATH))"
     result = play(person, f"{type_it}\n{show}", "cudaswitch use 10.1", "cudaswitch off", show)
@@ -132,9 +132,9 @@ def test_python_is_asked_once_in_a_tree(person: Person, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("owner", ["choice", "pin"])
 def test_what_conda_keeps_aside(person: Person, tmp_path: Path, owner: str) -> None:
-    """Where an environment has variables of its own conda keeps ours, and brings them back.
+    """Values of ours that conda saved for an environment's variables do not come back.
 
-    It runs our hooks in a bash of its own in between.
+    conda runs our hooks in a bash of its own in between.
     """
     kit, prefix = person.kits[0], conda_prefix(tmp_path / "env")
     person.pin("10.1", prefix)
@@ -171,7 +171,7 @@ def test_unpinned_in_another_terminal(person: Person, tmp_path: Path, variable: 
 
 
 def test_a_pin_to_auto_whose_hook_conda_has_run(person: Person, tmp_path: Path) -> None:
-    """Its bash has no integration, and so nobody who would look at packages that came since."""
+    """xonsh checks for new packages, as the bash that runs the hook for conda cannot ask."""
     env = Env(conda_prefix(tmp_path / "env"))
     env.dist(*OLD)
     person.pin("auto", env.prefix)
@@ -191,7 +191,7 @@ def test_a_pin_to_auto_whose_hook_conda_has_run(person: Person, tmp_path: Path) 
 def test_a_pin_is_back_where_the_variable_goes(
     person: Person, tmp_path: Path, conda: Conda, prompts: bool
 ) -> None:
-    """The bash that runs conda's hook follows the variable by itself, in place of the pin."""
+    """The pin counts once the variable is unset, though the hook's bash had followed that."""
     person.pin("10.1", conda_prefix(tmp_path / "a"))
     session = Session(person, tmp_path, XONSH, conda)
     (enter,) = session.steps("a")
