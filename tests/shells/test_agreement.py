@@ -120,7 +120,7 @@ def test_one_that_path_has_lost_is_left(standing: Standing) -> None:
 
 @every_conda
 def test_the_active_one_that_path_has_lost(standing: Standing) -> None:
-    """The active pin counts even if a virtualenv's `deactivate` restored a PATH without it."""
+    """The active pin counts even if a virtualenv's `deactivate` took its environment off PATH."""
     below, venv, active = (standing.made(name) for name in ("conda", "venv", "stacked"))
     standing.person.pin("10.1", below.prefix)
     standing.person.pin("11.8", active.prefix)

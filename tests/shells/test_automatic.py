@@ -142,7 +142,7 @@ def test_so_does_one_of_conda(shell: Shell, person: Person, env: Env) -> None:
 def test_the_next_command_has_it_before_any_prompt(
     shell: Shell, conda: Conda, loaded: str, person: Person, env: Env
 ) -> None:
-    """`conda activate` acts at once; after the first prompt inside if conda was loaded after us."""
+    """`conda activate` acts at once; if conda came after us, only once a prompt came inside."""
     conda_prefix(env.prefix)
     (env.prefix / "pyvenv.cfg").unlink()
     enter, leave = conda.activate(shell, env.prefix), conda.deactivate()
@@ -329,7 +329,7 @@ def test_a_pin_of_one_s_own_to_auto_asks_for_nothing_elsewhere(
 
 @hooked
 def test_a_hook_alone_keeps_what_it_was_given(shell: Shell, person: Person, env: Env) -> None:
-    """A hook without integration cannot ask again, and is silent where stderr is no terminal."""
+    """Without integration a hook keeps its toolkit, as it cannot ask, and is silent in scripts."""
     env.write("bin/activate", "")
     person.pin("auto", env.prefix)
     hook = env.prefix / "etc" / "cudaswitch" / f"on.{shell.suffix}"

@@ -57,7 +57,7 @@ def test_a_path_that_a_script_keeps(
     person: Person,
     made_once: Callable[..., Path],
 ) -> None:
-    """PATH ends as without pins if a script saves it before its environment's hook runs."""
+    """PATH ends as without pins even if a script saves it before its environment's hook runs."""
     mine = Session(person, made_once({}), shell, conda)
     for another in mine.folder.rglob("own.*"):
         another.unlink()
@@ -147,7 +147,7 @@ def test_a_path_that_was_begun_anew(
 def test_a_path_that_was_begun_anew_and_nobody_says_when_conda_has_finished(
     shell: Shell, load: bool, person: Person, made_once: Callable[..., Path]
 ) -> None:
-    """After `eval "$(conda shell.bash activate b)"` the next hook or prompt repairs such a PATH."""
+    """After `eval "$(conda shell.bash activate b)"` the next hook or prompt repairs a new PATH."""
     mine = Session(person, made_once({}), shell, QuickConda())
     old, new = (kit.bin for kit in person.kits[:2])
     base, hook = mine.conda.base_path, f"~~cudaswitch.{shell.suffix}"
@@ -202,7 +202,7 @@ def test_what_conda_keeps_while_a_pinned_one_is_below_another(
     person: Person,
     made_once: Callable[..., Path],
 ) -> None:
-    """Copies of the toolkit's variables, which conda never deletes, are gone after a stack."""
+    """The toolkit is gone from conda's copies, which conda never deletes, once a stack is left."""
     variables = {"CUDA_HOME": "/theirs", "LD_LIBRARY_PATH": "/theirs/lib"}
     mine = Session(person, made_once({"d": variables}), shell, conda)
     steps = mine.steps("b c b c b "[: 2 * before] + "a +d out out" + " out" * before)
@@ -248,7 +248,7 @@ def test_libraries_that_an_environment_has(
     person: Person,
     made_once: Callable[..., Path],
 ) -> None:
-    """The list ends as without pins, though conda saves it before the left environment's hook."""
+    """LD_LIBRARY_PATH ends as without pins, though conda saves it before the deactivate hook."""
     folder = made_once({"a": {"LD_LIBRARY_PATH": "/theirs"}})
     mine = Session(person, folder, shell, conda)
     long = f"{'c b ' * 6}a{' out' * 13}"  # conda's level numbers have two digits there
@@ -296,7 +296,7 @@ def test_the_person_s_own_toolkit_where_a_script_adds_to_the_list(
     person: Person,
     made_once: Callable[..., Path],
 ) -> None:
-    """The user's copy stays when conda restores the list and reruns the scripts below."""
+    """The user's copy of our folder stays when conda restores the list and runs scripts below."""
     mine = Session(person, made_once({"d": {"LD_LIBRARY_PATH": "/theirs"}}), shell, conda)
     pieces = ["$CONDA_PREFIX/own", "$LD_LIBRARY_PATH"]
     glue = " " if shell is FISH else ":"

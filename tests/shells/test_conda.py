@@ -216,7 +216,7 @@ def test_variables_of_an_environment(
 def test_a_copy_that_conda_left_behind_is_not_ours(
     session: Session, tmp_path: Path, between: str, kit: int, prompts: bool
 ) -> None:
-    """Leftover copies, which conda may restore much later, hold nothing of the toolkit."""
+    """conda's leftover copies, which it may restore much later, hold nothing of the toolkit."""
     variables = {"CUDA_HOME": "/vars", "LD_LIBRARY_PATH": "/vars/lib"}
     prefix = conda_prefix(tmp_path / "d")
     (prefix / "conda-meta" / "state").write_text(json.dumps({"env_vars": variables}))
@@ -274,7 +274,7 @@ def test_a_copy_of_the_persons_own_stays(
 def test_a_variable_of_the_persons_own_is_no_sign_for_another(
     session: Session, made_once: Callable[..., Path], words: str, own: str, second: str
 ) -> None:
-    """conda may keep the user's value of one variable, and our value of another."""
+    """All comes back even if conda saved the user's value of one variable, and ours of another."""
     kit = session.person.kits[1]
     theirs = {"LD_LIBRARY_PATH": f"{kit.lib[0]}:/q", "CUDA_HOME": str(kit.home)}
     theirs |= {"CUDA_VISIBLE_DEVICES": "0,2", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}

@@ -85,7 +85,7 @@ LAST = {
 def test_a_trap_that_knows_the_prompt_by_its_name(
     trap: str, hook: str, person: Person, tree: Path, at_prompt: Open
 ) -> None:
-    """Traps like liquidprompt's, for which what follows `set_prompt` is typed, do not see ours."""
+    """A trap that takes what follows `set_prompt` for typed, like liquidprompt's, misses ours."""
     shown = "set_prompt() { code=$?; }"
     terminal = at_prompt(BASH, f"{shown}; PROMPT_COMMAND{hook}\n{trap.format(check=CHECK)}")
     typed_starts(terminal, person, tree)
@@ -269,7 +269,7 @@ def test_what_means_another_thing_in_a_function(
 def test_a_trap_that_is_set_anew_at_each_prompt(
     person: Person, tree: Path, at_prompt: Open
 ) -> None:
-    """Such a trap sees one command before it is removed, as without us, and none of ours after."""
+    """A trap set anew at each prompt sees one command before, as without us, and none after."""
     seen = tree.parent / "seen"
     before = f"""
 typed() {{ echo "$BASH_COMMAND" >>'{seen}'; }}

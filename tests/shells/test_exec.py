@@ -89,7 +89,7 @@ def named(person: Person, tmp_path: Path, request: pytest.FixtureRequest) -> Nam
 
 
 def test_a_program_of_an_environment_has_its_pin(named: Named) -> None:
-    """A program called by path, as by cron or Jupyter, gets its environment's pin, not its name."""
+    """A program called by path, as by cron, gets its environment's pin, but no VIRTUAL_ENV."""
     old, _, new = named.person.kits
     named.person.pin("10.1", named.env.prefix)
     tree = [str(new.home), *new.lib, "", ""]
@@ -101,7 +101,7 @@ def test_a_program_of_an_environment_has_its_pin(named: Named) -> None:
     assert named.told_in_tree(CUDASWITCH_VERSION="12.4") == tree
     assert named.told_in_tree("--", "sh", named.program) == tree
     (named.tree / "tell").symlink_to(named.program)
-    # A link to a program is not in the environment, and not for Python either.
+    # A link to a program is not in the environment; Python sees it the same way.
     assert named.told_in_tree("--", "./tell") == tree
 
 

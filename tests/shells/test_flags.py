@@ -24,7 +24,7 @@ from shells.pinned import Session, pinned_environments, unpinned
 from tools import console_script, executable, require
 
 LOADED = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, NU, XONSH), ids=str)
-"""Not dash, which runs bash's text, and which the random histories cover."""
+"""Without dash, which runs the text of bash, and which the random histories cover."""
 NAMES = ("CUDAHOSTCXX", "NVCC_PREPEND_FLAGS", "XLA_FLAGS")
 RECORDS = (f"{STATE}CC", f"{STATE}XLA", *(f"{STATE}WAS_{name}" for name in NAMES))
 
@@ -41,7 +41,7 @@ def person(compilers: Path) -> Person:
 
 @pytest.fixture(scope="module")
 def plain_person(compilers: Path) -> Person:
-    """A person in a folder without blanks: conda's fish script fails on the quotes blanks need."""
+    """A person in a folder without blanks: conda's fish script fails on the quotes they need."""
     return make_person(compilers / "plain", compilers=compilers)
 
 
@@ -427,7 +427,7 @@ def test_the_doctor_has_nothing_to_say_after_use(builder: tuple[Home, Path, str]
 
     fix = found(CUDA_HOME=str(kit), SHELL="/bin/bash")["CS033"]
     version = builders.toolkit_version()
-    # This is what its files tell: a toolkit found by a variable does not get its nvcc run.
+    # The version from its files: nvcc, which knows more, is not run for one named by a variable.
     known = version.rpartition(".")[0]
     assert fix.startswith(f"cudaswitch install {known} && eval ")
     after = json.loads(home.run("env", version, "--format", "json", PATH=path).stdout)

@@ -251,7 +251,7 @@ def test_flags_and_a_compiler_that_a_script_keeps(
 
 @pytest.mark.parametrize("between", ["", "set -gx PATH /mine $PATH"], ids=["short way", "long way"])
 def test_a_list_without_elements_comes_back_without_elements(person: Person, between: str) -> None:
-    """In fish an added empty element would mean the working directory once a folder precedes it."""
+    """In fish a list without elements gets no empty one, which would mean the working directory."""
     show = "count $LD_LIBRARY_PATH"
     steps = ["set -gx LD_LIBRARY_PATH", show, f"cudaswitch use 10.1\n{between}"]
     result = person.play(FISH, *steps, f"cudaswitch off\n{show}")
@@ -351,7 +351,7 @@ def test_a_folder_of_ones_own_that_conda_keeps_below_many_environments(
 def test_a_folder_of_ones_own_below_a_pinned_environment_with_variables(
     shell: Shell, conda: Conda, below: str, person: Person, tmp_path: Path
 ) -> None:
-    """The user's own folder, also one of the toolkit that stays applied, survives in the list."""
+    """A folder of the user's own stays on the list, even if the toolkit below has the same one."""
     one = person.kits[0].lib[0]
     for name, request in (("a", "10.1"), ("c", "11.8")):
         person.pin(request, conda_prefix(tmp_path / name))

@@ -39,7 +39,7 @@ def test_how_zsh_reads_words(person: Person, tmp_path: Path, habit: str, loaded:
 
 
 def test_zsh_that_reckons_with_decimals(person: Person, tmp_path: Path) -> None:
-    """zsh's `force_float`, by which 2 - 1 is `1.`, no number to `[`, breaks no count of ours."""
+    """Counts stay right under zsh's `force_float`, where 2 - 1 is `1.`, which `[` refuses."""
     for name, request in (("a", "10.1"), ("c", "11.8")):
         person.pin(request, conda_prefix(tmp_path / name))
     session = Session(person, tmp_path, ZSH, Emulator())

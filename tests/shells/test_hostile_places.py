@@ -162,7 +162,7 @@ def test_a_home_that_can_hold_no_store(char: str, person: Person, tmp_path: Path
 
 @integrated
 def test_a_home_like_that_with_its_store_elsewhere(shell: Shell, tmp_path: Path) -> None:
-    """Such a home works for configuration, cache and rc files if CUDASWITCH_HOME is elsewhere."""
+    """A home that can hold no store works for all else: configuration, cache and rc files."""
     plain = make_home(tmp_path / HOSTILE_FOLDER)
     home = make_home(tmp_path / f"{TRAP}'\"")
     moved = Home(home.path, plain.store, home.env | {"CUDASWITCH_HOME": str(plain.store)})

@@ -144,7 +144,7 @@ def test_what_they_bring_back(
     tmp_path: Path,
     at_prompt: Open,
 ) -> None:
-    """What direnv and mise saved brings back no toolkit that was active then, and loses none."""
+    """What direnv and mise restore neither brings a toolkit back nor takes the active one away."""
     text = keeper.added.format() + (keeper.own.format(own) if own else "")
     if keeper.forgets and (shell is FISH or first == "ours"):
         # mise may act after us at a prompt, and then sets a list of folders as it wants it.
@@ -191,7 +191,7 @@ def test_what_they_bring_back(
 def test_the_next_command_has_not_what_direnv_brought_back(
     shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open
 ) -> None:
-    """The next command is right even in fish, where direnv's hook comes after ours."""
+    """The next command does not see what direnv restored, even in fish, where its hook is last."""
     project = DIRENV.grow(person, tmp_path / "project", "PATH_add bin\n")
     (project / ".cuda-version").write_text("11.8\n")
     terminal = DIRENV.beside(shell, at_prompt, first)

@@ -289,7 +289,7 @@ def test_what_is_taken_up_again_follows_the_active_environment(
 def test_what_lies_below_and_is_off_path_is_not_taken_up(
     shell: Shell, conda: Conda, person: Person, tmp_path: Path
 ) -> None:
-    """An environment below that is off PATH is not applied again when left further up."""
+    """An environment taken off PATH below is not applied again, though it was entered above too."""
     for name, request in (("a", "10.1"), ("b", None), ("c", "system")):
         prefix = conda_prefix(tmp_path / name)
         if request:

@@ -74,7 +74,7 @@ class Both(Mamba):
 
 LEFT = [(conda, loaded) for conda in (*MAMBAS, Both()) for loaded in (True, False)]
 LEFT.append((Both(name="both untold", says_so=""), False))
-"""Not untold with the integration loaded, where only the prompt repairs PATH."""
+"""No `both untold` with the integration, where only the prompt repairs PATH."""
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def assert_nothing_stays(snaps: Mapping[str, Environment]) -> None:
 def test_what_it_keeps_of_ours(
     shell: Shell, conda: Mamba, person: Person, varied: Path, loaded: bool
 ) -> None:
-    """mamba saves what an environment's variables replace, and restores it without our help."""
+    """mamba by itself saves and restores what an environment's variables replace, ours too."""
     session = Session(person, varied, shell, conda)
     steps = session.steps("a d out out")
     snaps = session.play(*steps, load=loaded).check().snaps
@@ -152,7 +152,7 @@ def test_conda_beside_it_keeps_nothing_of_ours(
 def test_an_environment_without_a_pin_has_its_toolkit_on_the_line_that_enters_it(
     shell: Shell, conda: Emulator, person: Person, tmp_path: Path
 ) -> None:
-    """Even the first environment that a shell enters has its toolkit before any prompt comes."""
+    """An unpinned environment, even a shell's first, has its toolkit before any prompt comes."""
     Env(conda_prefix(tmp_path / "b")).dist("cupy-cuda101", "7.8.0")
     [enter] = Session(person, tmp_path, shell, conda).steps("b")
     start = [conda.init(shell), shell.set("PATH", conda.base_path), person.load(shell)]

@@ -77,7 +77,7 @@ def test_a_strict_script_with_names_of_its_own(session: Session, shell: Shell) -
 def test_what_has_everything_exported(session: Session, shell: Shell, way: str) -> None:
     """Under `set -a` nothing of ours is exported, nor functions, which bash exports then too."""
     look, load = "__cudaswitch_prompt", way not in ("hooks alone", "evaluated")
-    # Nothing asks for a toolkit at first, and the most of the integration is not there.
+    # Nothing asks for a toolkit at first, so most of the integration is not loaded.
     steps = ["cd /", *session.steps("a b a out out")]
     if load:
         steps += ["cudaswitch use 11.8", "cudaswitch use 10.1", "cudaswitch off"]
@@ -163,7 +163,7 @@ def test_a_list_that_zsh_keeps_unique(session: Session, shell: Shell) -> None:
 def test_a_list_that_zsh_ties_to_an_array_has_no_empty_element(
     way: str, session: Session, shell: Shell, tmp_path: Path
 ) -> None:
-    """A tied array gets no empty element, which the next `+=` would make the working directory."""
+    """An array that zsh ties to the list gets no empty element, and so no working directory."""
     person, conda = session.person, session.conda
     start = "typeset -xT LD_LIBRARY_PATH ld_library_path"
     steps = ["cudaswitch use 10.1", "cudaswitch use 11.8", "cudaswitch off"]

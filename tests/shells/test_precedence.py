@@ -362,7 +362,7 @@ def test_the_variable_that_an_environment_brings_goes_with_it(
     person: Person,
     tmp_path: Path,
 ) -> None:
-    """CUDASWITCH_VERSION counts while active, though conda unsets it only after the hook ran."""
+    """An environment's CUDASWITCH_VERSION goes with it, though conda unsets it after the hook."""
     for name, asked in (("a", "12.4"), ("b", "11.8")):
         prefix = conda_prefix(tmp_path / name)
         state = json.dumps({"env_vars": {"CUDASWITCH_VERSION": asked}})
@@ -413,7 +413,7 @@ def test_a_variable_for_one_command_is_that(
 def test_what_is_asked_for_here_is_back_as_soon_as_the_last_one_is_left(
     shell: Shell, conda: Conda, asked: str, tmp_path: Path
 ) -> None:
-    """A deactivation applies what is asked for here at once, without waiting for a prompt."""
+    """Leaving the last environment applies what is asked for here at once, without a prompt."""
     person = make_person(tmp_path / "person", (shell.name,))
     below = tmp_path / "tree" / "below"
     below.mkdir(parents=True)

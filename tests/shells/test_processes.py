@@ -24,7 +24,7 @@ PROMPT = "__cudaswitch_prompt"
 
 
 def started(shell: Shell, person: Person, commands: list[str]) -> dict[str, list[str]]:
-    """Type commands with a prompt after each; map those that started a process to its calls."""
+    """Type commands with a prompt after each; map those that started a process to system calls."""
     lines = [f"test -e /nowhere/cudaswitch/{n}\n{one}\n{PROMPT}" for n, one in enumerate(commands)]
     script = person.home.path / f"script.{shell.suffix}"
     script.write_text("\n".join([*lines, "test -e /nowhere/cudaswitch/9999\n"]))

@@ -37,7 +37,7 @@ def test_one_entry_stays_one_in_vs_code(at_prompt: Open) -> None:
 def test_a_prompt_command_that_somebody_keeps_asks_once(
     person: Person, tree: Path, tmp_path: Path
 ) -> None:
-    """A prompt command that another one saved and calls, like starship, asks for the trap once."""
+    """If another command saved ours and calls it, like starship, ours asks for the trap once."""
     behind = 'kept=$PROMPT_COMMAND; PROMPT_COMMAND=own; own() { eval "$kept"; }\n'
     behind += f'trap() {{ echo asked >>{tmp_path}/asked; builtin trap "$@"; }}'
     before = f"PROMPT_COMMAND=true\n{person.load(BASH)}\n{behind}"

@@ -241,7 +241,7 @@ def test_another_shell_takes_its_place(
 def test_a_switch_that_throws_bash_back_to_its_prompt_is_tried_once(
     fault: str, gone: str, tree: Path, at_prompt: Open
 ) -> None:
-    """A failed assignment makes bash drop all and prompt again: another try might never end."""
+    """A failed switch that throws bash back to its prompt is not tried again there, for ever."""
     terminal = at_prompt(BASH)
     terminal.say("cudaswitch off")
     terminal.say(f"{fault}; {gone}")

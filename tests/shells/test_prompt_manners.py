@@ -185,7 +185,7 @@ def test_a_prompt_that_others_change(shell: Shell, tree: Path, at_prompt: Open) 
 def test_an_exported_prompt_command_is_harmless_in_a_shell_without_us(
     behind: str, person: Person, tree: Path, tmp_path: Path, at_prompt: Open
 ) -> None:
-    """`bash --norc` inherits an exported PROMPT_COMMAND, without our functions: no errors."""
+    """An exported PROMPT_COMMAND causes no errors in `bash --norc`, which lacks our functions."""
     own = tmp_path / "own"
     before = f"PROMPT_COMMAND='echo $? >>{own}'"
     late = f"{before}\n{person.load(BASH)}\n{behind} export PROMPT_COMMAND\nreturn"

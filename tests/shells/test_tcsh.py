@@ -39,7 +39,7 @@ FUNCTION = re.compile(r"^(__cudaswitch_\w+)\(\) \{\n(.*?)^\}", re.MULTILINE | re
 def test_a_variable_of_the_shell_is_not_the_exported_one(
     person: Person, exported: str | None
 ) -> None:
-    """A variable made by `set`, as for use in a later `setenv PATH`, is not the exported one."""
+    """Shell variables made by `set` stay; only exported variables of the same name change."""
     own = "set CUDA_HOME = /own; set LD_LIBRARY_PATH = (/a '/b  c')"
     steps = [own, SHOWN, "cudaswitch use 11.8", SHOWN, "cudaswitch off", SHOWN]
     variables = {"CUDA_HOME": exported, "LD_LIBRARY_PATH": exported}

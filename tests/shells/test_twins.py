@@ -386,7 +386,7 @@ def test_what_a_script_keeps_in_a_plain_shell(twins: Stage, conda: Conda) -> Non
 def test_a_conda_that_does_not_say_when_it_has_finished(
     twins: Stage, conda: Conda, shell: Shell, renamed: str
 ) -> None:
-    """Without the private function that conda calls at the end, the prompt does its work."""
+    """If conda's last call does not reach us, the prompt takes the toolkit out of its copies."""
     session = Session(twins.person, twins.folder, shell, conda)
     steps = [*(conda.activate(shell, twins.folder / name) for name in "av"), conda.deactivate()]
     prompted = [f"{step}\n{shell.prompt}" for step in steps]

@@ -101,7 +101,7 @@ class TestUndo:
     def test_the_path_that_a_virtualenv_kept(
         self, shell: Shell, person: Person, story: str
     ) -> None:
-        """`off` clears a PATH that a left virtualenv restored, and one saved with our folder."""
+        """`off` takes our folder off a PATH that a virtualenv restored, or still keeps."""
         given = around_a_virtualenv(person, story)
         result = person.play(shell, person.off(shell), **given).check()
         assert_paths(result.snaps["1"], person.home.env["PATH"])

@@ -269,7 +269,7 @@ class TestNestedShells:
     def test_a_child_that_lost_its_lists_undoes_the_rest(
         self, shell: Shell, person: Person
     ) -> None:
-        """A child without the lists, as after a login or setgid, has them back, and `off` works."""
+        """PATH and LD_LIBRARY_PATH lost in a login or setgid child come back, and `off` works."""
         lost = [shell.set("PATH", person.home.env["PATH"]), shell.unset("LD_LIBRARY_PATH")]
         steps = ["cudaswitch use 10.1", "\n".join(lost), person.load(shell), "cudaswitch off"]
         result = person.play(shell, *steps).check()
@@ -383,7 +383,7 @@ def test_what_is_installed_is_used_without_python(shell: Shell, person: Person) 
 
 @told_apart
 def test_python_is_asked_once_for_what_a_shared_store_has(shell: Shell, tmp_path: Path) -> None:
-    """Python is asked again only if the shared store is another, whatever its file times are."""
+    """For a shared store Python is asked once, until the store is another, whatever its times."""
     person = make_person(tmp_path / "account", (shell.name,))
     shared, releases, kits = tmp_path / "shared", tmp_path / "releases", []
     for release, versions in (("1", ["9.1"]), ("2", ["9.1", "9.2"])):

@@ -230,7 +230,7 @@ class TestScripts:
 def test_gone_or_made_anew_while_active(
     person: Person, shell: Shell, tmp_path: Path, how: str
 ) -> None:
-    """A broken virtualenv that is deleted or made anew while active is left without its hooks."""
+    """Leaving works without hooks if a virtualenv was deleted or made anew while active."""
     prefix = tmp_path / "v"
     with_venv(prefix)
     person.pin("10.1", prefix)
@@ -264,7 +264,7 @@ def test_unpinned_in_another_terminal(
 
 @integrated
 class TestPrompt:
-    """What activate scripts cannot do, the hook of `cudaswitch init` does at the prompt."""
+    """The prompt hook of `cudaswitch init` does what activate scripts cannot."""
 
     def test_from_pinned_to_unpinned_without_deactivation(
         self, person: Person, shell: Shell, envs: Envs
@@ -281,7 +281,7 @@ class TestPrompt:
     def test_one_that_was_passed_through_between_two_prompts(
         self, person: Person, shell: Shell, plain_envs: Envs
     ) -> None:
-        """A virtualenv that was entered and left between two prompts leaves nothing behind."""
+        """A pinned virtualenv entered and left between two prompts leaves nothing behind."""
         v, w = (activate(shell, plain_envs / name) for name in "vw")
         steps = (f"{v}\n{w}\ndeactivate", w, f"{v}\n{w}", "deactivate")
         result = person.play(shell, *(f"{step}\n{shell.prompt}" for step in steps)).check()

@@ -191,7 +191,7 @@ def test_a_pin_to_auto_whose_hook_conda_has_run(person: Person, tmp_path: Path) 
 def test_a_pin_is_back_where_the_variable_goes(
     person: Person, tmp_path: Path, conda: Conda, prompts: bool
 ) -> None:
-    """The pin counts once the variable is unset, though the hook's bash had followed that."""
+    """The pin counts once the variable is unset, which the bash of conda's hook had followed."""
     person.pin("10.1", conda_prefix(tmp_path / "a"))
     session = Session(person, tmp_path, XONSH, conda)
     (enter,) = session.steps("a")
