@@ -101,7 +101,7 @@ class TestFollowing:
     def test_a_pin_that_is_left_before_the_next_prompt(
         self, shell: Shell, person: Person, trees: Path, tmp_path: Path, conda: Conda
     ) -> None:
-        """After a pin was entered and left, a prompt in the same folder applies what is left."""
+        """After a pin was entered and left, a prompt in the same folder applies what counts."""
         if shell is NU:
             pytest.skip("no conda has a command for Nushell")
         if shell is XONSH and isinstance(conda, Emulator):

@@ -274,7 +274,7 @@ def test_a_prompt_command_that_has_us_still(
 def test_nothing_is_said_of_it_where_no_prompt_comes(
     way: str, person: Person, tmp_path: Path
 ) -> None:
-    """Without a prompt as yet, a lost hook is not reported: a later line may add us again."""
+    """Before any prompt a lost hook is not reported: a later line may add us again."""
     text = f"{person.load(BASH)}\nPROMPT_COMMAND='history -a'\ncudaswitch current\n"
     file = tmp_path / "file"
     file.write_text(text)

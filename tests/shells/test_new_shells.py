@@ -259,7 +259,7 @@ MEANWHILE = {
 def test_a_shell_that_inherits_a_toolkit(
     shell: Shell, meanwhile: str, conda: Environment, person: Person, tmp_path: Path
 ) -> None:
-    """A shell that inherits a toolkit searches scripts' copies, with a process, only if needed."""
+    """A new shell searches scripts' copies of values, in bash with a process, only if needed."""
     before, after, known = MEANWHILE[meanwhile]
     steps = (before or ":", "cudaswitch use 10.1", after or ":", "cudaswitch off")
     parent = person.play(BASH, *steps).check().snaps

@@ -241,7 +241,7 @@ def test_another_shell_takes_its_place(
 def test_a_switch_that_throws_bash_back_to_its_prompt_is_tried_once(
     fault: str, gone: str, tree: Path, at_prompt: Open
 ) -> None:
-    """A failed switch that throws bash back to its prompt is not tried again there, for ever."""
+    """A switch that fails and throws bash back to its prompt is not tried again and again."""
     terminal = at_prompt(BASH)
     terminal.say("cudaswitch off")
     terminal.say(f"{fault}; {gone}")
