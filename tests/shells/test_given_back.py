@@ -271,9 +271,6 @@ def test_one_empty_element_comes_back_over_several_toolkits(person: Person, betw
     assert lines[:half] == lines[half:]
 
 
-OWN = {"CUDA_HOME": "", "CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDAHOSTCXX": "", "XLA_FLAGS": ""}
-
-
 @pytest.mark.parametrize("way", ["use", "environment", "exec", "short way"])
 def test_a_universal_value_that_is_ours_too_survives_a_child(
     person: Person, tmp_path: Path, way: str

@@ -223,8 +223,7 @@ def test_the_shell_reads_files_as_python_does(shell: Shell, person: Person, tmp_
         else:
             lines.append(f"if __cudaswitch_read {file}; then echo $__csw; else echo refused; fi")
     quiet = "unsetopt warn_create_global" if shell is ZSH else "true"
-    load = "__cudaswitch_load" if shell in {BASH, ZSH, FISH} else ""
-    answers = person.play(shell, quiet, load, *lines).stdout.splitlines()
+    answers = person.play(shell, quiet, "__cudaswitch_load", *lines).stdout.splitlines()
     assert len(answers) == len(texts)
     ready = 0
     for text, answer in zip(texts, answers, strict=True):

@@ -395,11 +395,9 @@ def test_of_another_machine_without_the_toolkit(
     """An environment copied to a machine without its toolkit silently changes nothing."""
     prefix = conda_prefix(tmp_path / "a")
     person.pin("10.1", prefix)
-    absent = tmp_path / "absent"
     for path in prefix.rglob("*cudaswitch.*"):
         text = path.read_text()
         path.write_text(text.replace("cuda-10.1", "cuda-10.9"))
-    assert not absent.exists()
     conda = Emulator()
     script = [conda.init(shell), "snap before", conda.activate(shell, prefix), "snap in"]
     script += [conda.deactivate(), "snap after"]
