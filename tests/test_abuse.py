@@ -1,7 +1,7 @@
-"""Whatever somebody feeds it: one clear line, nothing written, no hang, bounded memory.
+"""Whatever a command is fed: one clear line, nothing written, no hang, bounded memory.
 
-Every case of tests/abuse and of the tables of hostile archives goes through the whole command,
-in an account with a store and with canaries around it.
+Every case of tests/abuse and of the tables of hostile archives goes through the whole command, in
+an account with a store and with canaries around it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Arena:
 
 @pytest.fixture
 def work(arena: Arena) -> Iterator[Arena]:
-    """The same with nothing in `work` but a canary; what a case puts there goes afterwards."""
+    """The arena with nothing in `work` but a canary; the folder is emptied after each case."""
     yield arena
     shutil.rmtree(arena.work)
     arena.plant()
@@ -60,7 +60,7 @@ def work(arena: Arena) -> Iterator[Arena]:
     ],
 )
 def test_archives_that_the_reader_refuses(work: Arena, data: Callable[[], bytes]) -> None:
-    """In the reader's own words, or in those of the first look that the command takes."""
+    """`install` refuses each archive in the words of the reader or of its own first look."""
     refuse(work, "`", lambda arena: ["install", arena.write(data())])
 
 
@@ -138,7 +138,7 @@ def test_environments(work: Arena, case: str) -> None:
 
 @pytest.mark.parametrize("case", LAWFUL)
 def test_what_is_lawful_is_taken(tmp_path: Path, case: str) -> None:
-    """From a file whose name says another version, into an empty store."""
+    """Odd but lawful archives install, even from a file whose name claims another version."""
     arena = Arena(tmp_path / "arena", make_home(tmp_path / "arena"))
     arena.home.store.mkdir(parents=True)
     arena.plant()

@@ -1,4 +1,4 @@
-"""The change as a value: what the shells' own tests cannot show for `exec`, and for xonsh."""
+"""The change as a value, for `exec` and xonsh: what the tests of the shells cannot show."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def applied(environment: dict[str, str]) -> dict[str, str]:
 
 
 def entered(environment: dict[str, str], level: int) -> dict[str, str]:
-    """Do what conda does where an environment has variables of its own."""
+    """Do what conda does on entering an environment that sets variables of its own."""
     kept = {
         f"__CONDA_SHLVL_{level}_{name}": environment[name]
         for name in REPLACED
@@ -37,7 +37,7 @@ def without_state(environment: dict[str, str]) -> dict[str, str]:
 
 @pytest.mark.parametrize("own", [OWN, {"PATH": "/usr/bin"}, OWN | {"XLA_FLAGS": "-a"}], ids=len)
 def test_what_conda_keeps_aside_is_put_right(own: dict[str, str]) -> None:
-    """It is from before the undo, and conda brings it back."""
+    """Undoing also corrects the copies that conda saved before, since conda restores them later."""
     again = applied(applied(entered(applied(own), 1)))
     assert without_state(undone(again)) == entered(own, 1)
 
@@ -62,7 +62,7 @@ def test_a_copy_that_is_the_person_s_is_no_sign_for_another_variable(name: str) 
 
 
 def test_other_variables_of_conda_are_left_alone() -> None:
-    """Names that only end alike, and what was empty before."""
+    """Variables whose names only end like those of conda's copies stay, and so do empty copies."""
     others = {"__CONDA_SHLVL_x_CUDA_HOME": HOME, "__CONDA_SHLVL_0_MY_CUDA_HOME": HOME}
     others |= {"__CONDA_SHLVL_0_LD_LIBRARY_PATH": ""}
     state = applied(OWN) | others

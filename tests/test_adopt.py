@@ -17,7 +17,7 @@ from tools import executable
 
 
 def test_a_name_that_begins_anothers_is_that_one(home: Home, tmp_path: Path) -> None:
-    """In Python, and in the answers that shells read."""
+    """A request means the toolkit with exactly that name, not a longer one, in ready files too."""
     longer, exact = (toolkit(tmp_path / at, "11.8.89") for at in ("longer", "exact"))
     library = toolkit(tmp_path / "other", "11.8.1")
     succeeded(home.run("adopt", longer))
@@ -173,7 +173,7 @@ def test_scan_leaves_names_that_are_taken_and_our_own_alone(home: Home, tmp_path
 
 
 def test_scan_adopts_what_it_can(home: Home, tmp_path: Path) -> None:
-    """And leaves alone what cannot be carried, and whose name with a cuDNN is another's."""
+    """`adopt --scan` skips paths that PATH cannot hold, and names whose cuDNN variant is taken."""
     odd, taken, good = (tmp_path / at for at in ("we:ird", "taken", "good"))
     toolkit(odd), toolkit(taken, "10.1.243"), toolkit(good, "11.4.999")
     files = builders.cudatoolkit_10_1(tmp_path), builders.cudnn_7_6_5(tmp_path)
@@ -193,7 +193,7 @@ def test_scan_adopts_what_it_can(home: Home, tmp_path: Path) -> None:
 
 
 def test_scan_asks_a_toolkit_once_for_its_version(home: Home, tmp_path: Path) -> None:
-    """However many links lead to it: to ask may start its nvcc."""
+    """`adopt --scan` asks each toolkit once, not once a link: to ask may start its nvcc."""
     place, asked = toolkit(tmp_path / "cuda-11.2"), tmp_path / "asked"
     nvcc = (place / "bin/nvcc").read_text()
     executable(place / "bin/nvcc", nvcc.replace("echo", f"echo >>'{asked}'\necho"))
@@ -251,7 +251,7 @@ def environment(folder: Path) -> Path:
 
 
 def test_a_conda_environment_is_no_toolkit(home: Home, tmp_path: Path) -> None:
-    """All of its `bin` would be on PATH, python and compilers among it."""
+    """A conda environment is not adopted: its python and compilers would be on PATH, too."""
     place = environment(tmp_path / "env")
     for options in ([], ["--as", "12.4"]):
         done = home.run("adopt", place, *options)

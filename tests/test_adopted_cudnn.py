@@ -22,7 +22,7 @@ ORDERS = ("adopt", "install"), ("install", "adopt")
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
 def test_cudnn_is_laid_over_it_by_links(home: Home, tmp_path: Path, order: tuple[str, str]) -> None:
     place = toolkit(tmp_path / "cuda-11.2")
-    # As the old instructions have it: another cuDNN was copied into the toolkit.
+    # Another cuDNN was copied into the toolkit, as old instructions say.
     write(place / "include/cudnn.h", "old")
     write(place / "lib64/libcudnn.so.7", "old")
     (place / "lib64/libcudnn.so").symlink_to("libcudnn.so.7")
@@ -53,7 +53,7 @@ def test_cudnn_is_laid_over_it_by_links(home: Home, tmp_path: Path, order: tuple
     assert (final / "doc").readlink() == place / "doc"
     assert (final / "bin").is_dir() and not (final / "bin").is_symlink()
     assert succeeded(home.run("exec", "11.2", "--", "nvcc"))[0].endswith("V11.2.152")
-    # Nothing but links and what cuDNN brings.
+    # Everything is a link, except cuDNN's files, which are hard links, and the records.
     made = ("cudaswitch.json", "cudaswitch-files.json", "version.json")
     for path in final.rglob("*"):
         if path.is_file() and not path.is_symlink():
@@ -159,7 +159,7 @@ def test_what_builds_take_is_of_the_cudnn_that_is_laid_over(
     builders.write_tree(place, builders.recipes.cudnn_headers(copied))
     builders.write_tree(lib64, builders.recipes.cudnn_libraries(copied, "."))
     write(lib64 / "libcudnn_static.a", "")
-    # As PyPI's wheels have it: no names without numbers.
+    # Like PyPI's wheels, this cuDNN has no library names without numbers.
     number = f"libcudnn.so.{full[0]}"
     library = builders.elf_bytes(number, {"cudnnGetVersion": builders.cudnn_number(full)})
     tree = {**builders.recipes.cudnn_headers(full), f"lib/{number}": library}
@@ -173,7 +173,7 @@ def test_what_builds_take_is_of_the_cudnn_that_is_laid_over(
         Path(at).name: text.decode() for at, text in builders.recipes.cudnn_headers(full).items()
     }
     assert not os.path.lexists(final / "lib64/libcudnn_static.a")
-    # Programs that were built with it still run.
+    # Programs that were built with the copied cuDNN still run.
     older = f"lib64/libcudnn.so.{copied[0]}"
     assert (final / older).samefile(place / older)
     succeeded(home.run("verify"))
@@ -242,7 +242,7 @@ def test_what_changed_beneath_is_taken_up(home: Home, tmp_path: Path, command: s
     assert succeeded(home.run("exec", name, "--", "nvcc"))[0].endswith("V11.2.152")
     assert sorted(at.name for at in final.glob("lib64/lib[no]*")) == ["libnew.so", "libnew.so.1"]
     succeeded(home.run("verify"))
-    # As long as it is away, nobody knows.
+    # While the adopted toolkit is away, the one laid over it is left as it is.
     after = inodes_in(final)
     place.rename(tmp_path / "away")
     succeeded(home.run("install", cudnn))
@@ -252,7 +252,7 @@ def test_what_changed_beneath_is_taken_up(home: Home, tmp_path: Path, command: s
 
 
 def test_nothing_is_laid_over_one_that_is_gone(home: Home, tmp_path: Path) -> None:
-    """It has cuDNN once it is back."""
+    """Nothing is laid over an adopted toolkit that is gone; it gets its cuDNN once it is back."""
     gone = toolkit(tmp_path / "gone")
     succeeded(home.run("adopt", gone))
     gone.rename(tmp_path / "away")
@@ -283,7 +283,7 @@ def test_what_is_laid_over_one_that_was_moved_is_gone_with_it(
     gone = f"toolkit `{place}` is gone"
     asking = (["exec", "11.2", "--", "true"], ["env", "11.2"], ["exec", name, "--", "true"])
     for command in (*asking, ["current"]):
-        # What is pinned goes by force alone.
+        # The toolkit is pinned, so only `--force` removes it.
         refused(home.run(*command), gone, hint=f"remove --force {name}")
     listed = succeeded(home.run("list"))
     assert [f"`{place}` is gone" in row for row in listed] == [True, True]

@@ -115,7 +115,7 @@ def test_a_name_for_what_an_environment_needs(stocked: Home, env: Env) -> None:
 
 
 def test_hooks_follow_a_name_that_comes_to_mean_auto(stocked: Home, env: Env) -> None:
-    """They look whether packages have changed for that alone; the toolkit is the same here."""
+    """Hooks look for changed packages only while the name means `auto`, for the same toolkit."""
     env.write("pyvenv.cfg", "home = /usr/bin\n")
     env.write("bin/activate", "")
     env.dist("cupy-cuda101", "7.8.0")
@@ -158,7 +158,7 @@ def test_a_name_for_another(stocked: Home, tmp_path: Path) -> None:
         circle, "alias `lab` refers to itself: lab, mine, thesis, lab", hint="alias lab VERSION"
     )
     assert snapshot(stocked.store) == before
-    # Somebody may write it by hand.
+    # Somebody may write such a circle by hand.
     (stocked.store / "aliases/lab").write_text("mine\n")
     for command in (["exec", "mine", "--", "true"], ["install", "mine"], ["remove", "mine"]):
         refused(stocked.run(*command), "alias `mine` refers to itself", hint="alias mine VERSION")
@@ -168,7 +168,7 @@ def test_a_name_for_another(stocked: Home, tmp_path: Path) -> None:
 
 
 def test_what_is_no_answer_is_passed_over(stocked: Home) -> None:
-    """Nothing waits for the writer of a pipe, and a folder is no range that was asked for."""
+    """Renewing the answers hangs on no pipe, and takes no folder for a range that was asked for."""
     requests = stocked.store / "requests"
     succeeded(stocked.run("want", "--for-use", ">=10"))
     (requests / "10.1").unlink()

@@ -1,4 +1,4 @@
-"""Archives: what each format and era is taken for, and what lies on disk afterwards."""
+"""Archives: how each format and era is identified, and what is on disk after unpacking."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_cudnn_names(
 
 
 def test_a_renamed_cudnn(tmp_path: Path, unpack: Unpack) -> None:
-    """Without a telling name, header and ELF say all but the CUDA that it was built for."""
+    """Without a telling file name, the header and ELF give everything but the CUDA of the build."""
     path = cudnn_archive(tmp_path / "in")
     package = unpack(path.rename(path.with_name("download.tgz")))
     assert (str(package.version), package.cuda, package.build) == ("7.6.5", None, "")

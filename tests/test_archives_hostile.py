@@ -78,7 +78,7 @@ def test_refused(sandbox: Sandbox, reason: str, data: Callable[[], bytes]) -> No
     assert f"`{path}`" in message
     assert reason in message
     sandbox.check_unharmed()
-    with suppress(ArchiveError):  # what is wrong may lie behind what tells the identity
+    with suppress(ArchiveError):  # the fault may come after what tells the identity
         unpacking.identify(path)
 
 
@@ -126,7 +126,7 @@ def test_the_folder_must_be_empty(sandbox: Sandbox) -> None:
 
 
 def test_a_folder_swapped_for_a_link(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever can write beside us may swap a folder for a link while we unpack."""
+    """A folder that another process swaps for a link while we unpack leads nothing outside."""
     folders = [raw.folder(f"d{number}") for number in range(100)]
     data = raw.member("lib/first", b"x") + b"".join(folders) + raw.member("lib/second", b"x")
     path = sandbox.write(bz2.compress(data + raw.conda_tar()))
@@ -236,7 +236,7 @@ SMALL = {
 
 
 def contents(data: bytes, base: Path) -> object:
-    """Unpack and return what lies on disk; None when it is refused."""
+    """Unpack and return what is on disk; None if the archive is refused."""
     import shutil
     import tempfile
 
@@ -245,7 +245,7 @@ def contents(data: bytes, base: Path) -> object:
         (folder / "tree").mkdir()
         (folder / "package").write_bytes(data)
         package = unpacking.unpack(folder / "package", folder / "tree")
-        # A zip directory has no checksum: a flipped mode bit is the one thing nobody can see.
+        # A zip directory has no checksum: a flipped mode bit is the one fault that goes unnoticed.
         return package.id, [
             (entry.path, entry.target or (folder / "tree" / entry.path).read_bytes())
             for entry in package.entries

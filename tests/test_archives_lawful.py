@@ -39,7 +39,7 @@ def unpack(tmp_path: Path) -> Unpack:
 
 
 def test_a_streamed_wheel(tmp_path: Path, unpack: Unpack) -> None:
-    """Written to a pipe, sizes follow the data; lawful."""
+    """A wheel that was written to a pipe, where sizes follow the data, is lawful."""
 
     class Pipe(io.RawIOBase):
         def __init__(self) -> None:
@@ -71,7 +71,7 @@ def test_a_zip_with_a_comment(tmp_path: Path, unpack: Unpack) -> None:
 def test_a_zip_whose_directory_ends_as_in_one_of_4_gib(
     tmp_path: Path, unpack: Unpack, lies: bool
 ) -> None:
-    """The end record of zip64, and the old one says that its fields are too small."""
+    """The end record of zip64 counts where the old one says that its fields are too small."""
     data = raw.wheel_of()
     at = data.rindex(b"PK\5\6")
     count, size, start = struct.unpack_from("<HII", data, at + 10)
@@ -177,7 +177,7 @@ def test_lawful_packings(tmp_path: Path, unpack: Unpack, case: str) -> None:
 
 
 def test_large_members_in_every_format(tmp_path: Path, unpack: Unpack) -> None:
-    """Pieces, queues and threads only show beyond a few MiB."""
+    """Members large enough for several pieces, queues and threads are unpacked unchanged."""
     noise = os.urandom(1 << 20) * 6 + b"odd"
     tree = {"nvidia/cu13/lib/big": noise, "nvidia/cu13/bin/zeros": bytes(5 << 20)}
     package = unpack(wheel(tmp_path, "nvidia-cublas", "13.1.0.3", LINUX_TAG, tree=tree))
@@ -187,7 +187,7 @@ def test_large_members_in_every_format(tmp_path: Path, unpack: Unpack) -> None:
 
 @pytest.mark.parametrize("own", ["cccl", "cuda_cccl"])
 def test_a_wheel_with_a_folder_of_its_own(tmp_path: Path, unpack: Unpack, own: str) -> None:
-    """So are those of CCCL from 13.3 and from 13.2: two folders with a `lib`, one in the other."""
+    """CCCL's wheels of 13.3 and of 13.2 have two folders with a `lib`; the outer is the root."""
     tree = {"nvidia/cu13/include/cccl/a.h": b"", f"nvidia/cu13/{own}/lib/cmake/a.cmake": b""}
     package = unpack(wheel(tmp_path, "nvidia-cuda-cccl", "13.2.86", LINUX_TAG, tree=tree))
     assert package.root == "nvidia/cu13"

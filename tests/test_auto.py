@@ -30,7 +30,7 @@ def env(tmp_path: Path) -> Env:
 
 @pytest.fixture
 def mixed(env: Env) -> Env:
-    """One that needs a toolkit to run, beside one that brings its own CUDA."""
+    """An environment with a package that needs a toolkit, and one that brings its own CUDA."""
     env.dist("cupy-cuda101", "7.8.0")
     env.dist("torch", "2.6.0+cu124")
     env.file("torch/lib/libtorch_cuda.so")
@@ -84,7 +84,7 @@ def test_who_asks_where_no_environment_is_active(stocked: Home, tmp_path: Path) 
 
 
 def test_a_pin_of_one_s_own_tells_what_an_environment_lacks(stocked: Home, env: Env) -> None:
-    """What frameworks need stops nobody by itself; who has asked for `auto` is told."""
+    """What frameworks lack stops `exec` only where the user has pinned `auto`."""
     env.dist("cupy-cuda11x", "11.0.0")
     active = {"VIRTUAL_ENV": str(env.prefix)}
     assert succeeded(stocked.run("exec", "--", "echo", "runs", **active)) == ["runs"]
@@ -156,7 +156,7 @@ def test_what_nobody_knows_is_not_taken_for_nothing(stocked: Home, env: Env) -> 
 
 
 def test_conda_s_own_nvcc_is_left_alone(stocked: Home, tmp_path: Path) -> None:
-    """Nobody has asked for another, which would go before it."""
+    """No toolkit goes before the nvcc that conda brought, unless its version is asked for."""
     env = Env(tmp_path / "conda")
     env.conda("pytorch", "1.7.1", "py3.8_cuda10.1.243_cudnn7.6.3_0")
     env.conda("cudatoolkit", "10.1.243", "h1_0")
@@ -165,7 +165,7 @@ def test_conda_s_own_nvcc_is_left_alone(stocked: Home, tmp_path: Path) -> None:
     home = f"{stocked.store}/toolkits/{KIT}"
     assert succeeded(stocked.run("current", **active))[1] == home
     nvcc = executable(env.prefix / "bin/nvcc")
-    # As conda leaves its records behind what it puts in.
+    # conda writes its records after the files that it installs.
     env.conda("cudatoolkit-dev", "10.1.243", "h1_1")
     for request in ([], ["auto"]):
         assert succeeded(stocked.run("exec", *request, "--", *TELL, **active)) == [":"]
@@ -182,7 +182,7 @@ def test_conda_s_own_nvcc_is_left_alone(stocked: Home, tmp_path: Path) -> None:
 
 
 def test_current_tells_why_there_is_none(stocked: Home, env: Env) -> None:
-    """Who was told so once, in another terminal, finds it here."""
+    """`current` tells why there is no toolkit, also after another terminal was told."""
     env.dist("cupy-cuda92", "8.6.0")
     active = {"VIRTUAL_ENV": str(env.prefix)}
     for _ in range(2):
@@ -198,13 +198,13 @@ def test_current_tells_why_there_is_none(stocked: Home, env: Env) -> None:
 
 @pytest.fixture
 def any_12(env: Env) -> dict[str, str]:
-    """The variables of an active environment that any CUDA 12 does for."""
+    """The variables of an active environment for which any CUDA 12 will do."""
     env.dist("cupy-cuda12x", "13.0.0")
     return {"VIRTUAL_ENV": str(env.prefix)}
 
 
 def test_a_refusal_goes_with_its_cause(home: Home, any_12: dict[str, str], tmp_path: Path) -> None:
-    """Another driver, or a shared store that has it now: neither is an installation here."""
+    """A refusal ends with its cause, be it another driver or a shared store that has it now."""
     new, old = {"CUDASWITCH_DRIVER": "550.54.14"}, {"CUDASWITCH_DRIVER": "450.80.02"}
     lab = home.path / "lab"
     shared = {"CUDASWITCH_STORES": str(lab)}
@@ -217,7 +217,7 @@ def test_a_refusal_goes_with_its_cause(home: Home, any_12: dict[str, str], tmp_p
     assert succeeded(done) == ["none"]
     assert "cannot run here" in done.stderr
     assert succeeded(home.run("exec", "--", *TELL, **any_12, **new))[0].startswith(f"{kit}:")
-    # So do shells, which read what is kept.
+    # Shells, which read the kept answer, get the same.
     [kept] = (home.store / "auto").glob("%*")
     assert kept.read_text().splitlines()[1].startswith(f"{kit}")
 
@@ -225,7 +225,7 @@ def test_a_refusal_goes_with_its_cause(home: Home, any_12: dict[str, str], tmp_p
 def test_what_is_installed_while_somebody_asks(
     home: Home, any_12: dict[str, str], tmp_path: Path
 ) -> None:
-    """Answers are dropped by then, and what was true before is not kept for good."""
+    """An answer is not kept if a toolkit was installed while it was worked out."""
     asked, go = tmp_path / "asked", tmp_path / "go"
     smi = f"#!/bin/sh\ntouch '{asked}'\nwhile ! [ -e '{go}' ]; do sleep 0.05; done\n"
     executable(tmp_path / "slow/nvidia-smi", f"{smi}echo 550.54.14, 8.0\n")
@@ -249,7 +249,7 @@ PIECES = {
     "cuda_nvrtc": ("12.4.127", "lib/libnvrtc.so.12"),
     "libnvjitlink": ("12.4.127", "lib/libnvJitLink.so.12"),
 }
-"""Pieces of CUDA 12.4.1, and of each the library that numba-cuda takes from a toolkit."""
+"""Pieces of CUDA 12.4.1, each with the library that numba-cuda takes from a toolkit."""
 
 
 @pytest.fixture
@@ -315,7 +315,7 @@ def test_an_older_toolkit_that_is_whole_goes_before_a_newer_one(
     newer = adoptable.toolkit(tmp_path / "cuda-12.9", "12.9.86")
     succeeded(home.run("adopt", newer))
     assert succeeded(home.run("resolve", **there))[0] == "needs CUDA 12: 12.9.86"
-    # Now that the runtime is where it is looked for, the others are missed.
+    # Once the runtime is where numba-cuda looks for it, the other libraries are missed.
     (newer / "lib64/libcudart.so.12").symlink_to("libcudart.so.11.2.152")
     first, *rest = succeeded(home.run("resolve", **there))
     assert first == "needs CUDA 12: 12.4.1"

@@ -1,4 +1,4 @@
-"""What people type who have not read the documentation: each answer names what does it."""
+"""What users type who have not read the documentation: each answer names what they need."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_what_there_is_no_lock_file_of(
 def test_the_lock_file_of_another_tool(
     home: Home, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    """As uv.lock is one: nobody may carry an empty folder to a machine without network."""
+    """A lock file without toolkits, such as uv.lock, is refused before any folder is made."""
     lock = tmp_path / "work" / "uv.lock"
     lock.parent.mkdir()
     lock.write_text('version = 1\n\n[[package]]\nname = "a"\nversion = "1"\n')
@@ -159,7 +159,7 @@ def test_channels_are_a_list_however_it_is_written(home: Home, written: tuple[st
 def test_what_lies_here_under_a_name_is_told(
     home: Home, tmp_path: Path, name: str, command: str
 ) -> None:
-    """Without a slash it might be an alias, and that is what everybody has asked for then."""
+    """A name without a slash that is no alias is refused as the file or folder that it is here."""
     here = tmp_path / "here"
     at = here / name
     at.mkdir(parents=True)
@@ -182,7 +182,7 @@ def test_a_file_here_under_a_name_that_an_alias_may_have(stocked: Home, tmp_path
 
 
 def test_every_word_is_looked_at_before_anything_is_fetched(home: Home, tmp_path: Path) -> None:
-    """An index that fails would be told of first."""
+    """A wrong word is reported before an index is fetched, which might fail first."""
     words = ("install", "13.0", "--components", "nvcc", "cudart", "--offline")
     refused(home.run(*words, cwd=tmp_path), "there is no alias `cudart`")
 

@@ -1,4 +1,4 @@
-"""What the tests are made with is itself what it claims to be, judged by other programs."""
+"""What the tests are made with is what it claims to be, as other programs judge it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_pe_library_is_one_for_binutils(tmp_path: Path) -> None:
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "file format pei-x86-64" in text
     assert [line.split()[-1] for line in text.splitlines() if "] alpha" in line or "] zeta" in line]
-    # The table is sorted by name, so alpha is first, and leads to the second function.
+    # The table is sorted by name: alpha comes first, and leads to the second function.
     assert "[   0] +base[   1] 1008 Export RVA" in text
     assert "mov    $0x12345678,%eax" in text
 

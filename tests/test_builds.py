@@ -1,4 +1,4 @@
-"""Builds that are not what a plain install gives, and packages that quarrel."""
+"""Builds other than those of a plain install, and packages that conflict."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def test_a_numba_cuda_without_nvvm_asks_for_nothing_beside_torch(env):
     assert any("finds no CUDA in the environment" in it.text for it in answer.reasons)
 
 
-# Of what a build holds code for.
+# The GPUs that a build has code for.
 
 GPUS = [
     # dist, version, compute capability, runs, what the hint names
@@ -244,7 +244,7 @@ def test_a_gpu_that_runs_the_code_of_an_older_one_is_told_so(env):
     assert any("which runs code for 8.7" in text for text in notes(answer))
 
 
-# For which system an environment is.
+# The system that an environment is for.
 
 
 def test_the_records_of_conda_tell_the_system(env):

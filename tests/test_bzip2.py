@@ -1,4 +1,4 @@
-"""bzip2 on all cores gives what libbz2 gives of the whole, or refuses, in bounded memory."""
+"""bzip2 on all cores gives what libbz2 gives for the whole, or refuses, in bounded memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def decoded(data: bytes, step: int = 1 << 18) -> bytes:
 
 
 def libbz2(data: bytes) -> bytes | None:
-    """What the library makes of all of it in one thread; None where it refuses."""
+    """Decompress all streams with libbz2, in one thread; return None where it refuses."""
     whole = b""
     while data:
         decoder = bz2.BZ2Decompressor()
@@ -50,14 +50,14 @@ def made(random_: random.Random) -> list[bytes]:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_it_agrees_with_the_library(seed: int) -> None:
-    """On streams of every level, one after the other, whole and damaged, however they come."""
+    """Streams of all levels, joined, whole or damaged, in any chunks, give what libbz2 gives."""
     random_ = random.Random(seed)
     parts = made(random_)
     data = b"".join(bz2.compress(part, random_.randrange(1, 10)) for part in parts)
     assert decoded(data, random_.choice((1 << 18, 1000, 65536))) == b"".join(parts)
     flipped, behind = bytearray(data), data + random_.randbytes(random_.randrange(1, 30))
     flipped[random_.randrange(len(data))] ^= 1 << random_.randrange(8)
-    # The last bit is mostly none of the stream's.
+    # The last bit is usually padding, and not of the stream.
     other_end = data[:-1] + bytes([data[-1] ^ 1])
     for damaged in (bytes(flipped), data[: random_.randrange(len(data))], behind, other_end):
         expected = libbz2(damaged)
@@ -69,7 +69,7 @@ def test_it_agrees_with_the_library(seed: int) -> None:
 
 
 def test_an_end_that_is_taken_for_another_is_found_after_all() -> None:
-    """An empty stream hides the end of the one before it from the scanner."""
+    """A stream's end is found though an empty stream after it hides that end from the scanner."""
     first, last = random.Random(1).randbytes(50_000), b"x" * 50_000
     for between in (bz2.compress(b""), bz2.compress(b"") * 3):
         data = bz2.compress(first) + between + bz2.compress(last)
@@ -108,7 +108,7 @@ def test_what_is_made_to_cost_time_is_refused_soon(data: bytes) -> None:
 
 
 def test_a_look_at_the_start_ends_soon() -> None:
-    """Threads end with the reader, and little is read ahead of who reads little."""
+    """Closing the reader ends its threads, and not much was read ahead until then."""
     taken = 0
     data = bz2.compress(random.Random(3).randbytes(2_000_000), 1)
 
@@ -137,10 +137,10 @@ PART, PARTS = 64 << 20, 8
 
 
 def large_tar(compress: Callable[[bytes], bytes]) -> bytes:
-    """A conda tar with a file of 512 MiB, as streams one behind the other, each made once."""
+    """A conda tar with a file of 512 MiB, as joined streams, of which each is made once."""
     whole = conda_tar(header("lib/libcublas.so.10", PART * PARTS))
     at = len(whole) - len(ZEROS)
-    # Of zeros alone it would be refused as a bomb.
+    # A file of nothing but zeros would be refused as a bomb.
     part = random.Random(0).randbytes(2 << 20).ljust(PART, b"\0")
     return compress(whole[:at]) + compress(part) * PARTS + compress(whole[at:])
 

@@ -1,4 +1,4 @@
-"""`check` on small real libraries: what passes, and what is found in each that is damaged."""
+"""`check` on small real libraries: which pass, and what is found in each damaged one."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def removed(path: Path, _: Made) -> None:
 
 
 def flipped(path: Path, _: Made) -> None:
-    """A byte that no loader looks at."""
+    """Flip a byte that no loader looks at."""
     content = bytearray(path.read_bytes())
     at = content.index(b"GCC: (")
     content[at] ^= 1
@@ -127,7 +127,7 @@ SAYS = {
 
 @contextlib.contextmanager
 def damaged(path: Path, damage: Callable[[Path, Made], None], library: Made) -> Iterator[None]:
-    """Damage a library of the toolkit; its package keeps the file, which comes back."""
+    """Damage a copy of a toolkit's library, and put the package's own file back afterwards."""
     kept = path.with_name("kept")
     path.rename(kept)
     shutil.copy2(kept, path)
@@ -140,7 +140,7 @@ def damaged(path: Path, damage: Callable[[Path, Made], None], library: Made) -> 
 
 
 def proven_here(home: Home, folder: Path) -> dict[str, Result]:
-    """Prove the libraries without a process for the command itself."""
+    """Prove the libraries without starting the command itself."""
     kit = read_toolkit(place(home).parent)
     assert kit is not None
     inventory = Inventory.of(kit, [Store(paths.Home(str(home.store)))])
@@ -160,7 +160,7 @@ def test_any_library_that_is_damaged_is_named(
         assert (mine.status, mine.path) == ("failed", str(path))
         assert any(text in mine.detail for text in SAYS[damage]), mine
         failed = {name for name, result in found.items() if result.status == "failed"}
-        # One that needs a broken one cannot be loaded either.
+        # A library that needs a broken one cannot be loaded either.
         assert failed <= {library.soname, "libcublas.so.12"}
     assert {each.status for each in proven_here(made, tmp_path).values()} == {"passed"}
 
@@ -180,7 +180,7 @@ def test_a_version_that_is_wrong_is_said(made: Home) -> None:
 
 
 def test_a_library_from_elsewhere_is_found_out(made: Home, tmp_path: Path) -> None:
-    """LD_PRELOAD stays, as in the shell; what it brings is not the toolkit's."""
+    """`check` keeps LD_PRELOAD, as the shell does, and reports the foreign library it brings."""
     lt = next(each for each in LIBRARIES if each.soname == "libcublasLt.so.12")
     path = made_libraries.library(tmp_path / lt.soname, lt.soname, lt.code)
     found = proven(made, "12.9", code=1, LD_PRELOAD=str(path))
@@ -214,7 +214,7 @@ def test_nothing_is_left_behind(made: Home, tmp_path: Path) -> None:
 
 
 def test_an_environment_that_brings_its_own_cuda(made: Home, tmp_path: Path) -> None:
-    """There `use` leaves LD_LIBRARY_PATH alone; the toolkit is proven all the same."""
+    """`check` proves the toolkit even where `use` leaves LD_LIBRARY_PATH alone."""
     prefix = tmp_path / "env"
     bundled = prefix / "lib/python3.11/site-packages/nvidia/cublas/lib"
     bundled.mkdir(parents=True)
@@ -226,12 +226,12 @@ def test_an_environment_that_brings_its_own_cuda(made: Home, tmp_path: Path) -> 
     lines = "\n".join(succeeded(done))
     for name in NAMES:
         assert f"passed     {name}" in lines
-    # It sets LD_LIBRARY_PATH for the proof alone, so there is nothing to warn of.
+    # `check` sets LD_LIBRARY_PATH for the proof alone, so there is nothing to warn of.
     assert done.stderr == ""
 
 
 class TestAnotherKindOfLibrary:
-    """The runtime with one more library."""
+    """A toolkit of the runtime and one more library."""
 
     def check(self, folder: Path, soname: str, source: str, **options: Any) -> dict[str, Any]:
         needed = options.pop("needed", ())
@@ -254,7 +254,7 @@ class TestAnotherKindOfLibrary:
         assert found["status"] == "failed"
 
     def test_that_prints(self, tmp_path: Path) -> None:
-        """As cuDNN does where it is told to log to stdout."""
+        """A library that prints when it is loaded, as cuDNN does when logging to stdout, passes."""
         code = "#include <stdio.h>\n__attribute__((constructor)) static void start(void) {"
         found = self.check(tmp_path, "libx.so.1", code + ' puts("I! started"); fflush(stdout); }')
         assert found["status"] == "passed"
@@ -288,7 +288,7 @@ class TestAnotherKindOfLibrary:
 
 @pytest.mark.parametrize("to", ["libcublas.so.10", "/elsewhere/libcudart.so.10.1"])
 def test_a_link_that_leads_to_another_library(stocked: Home, tmp_path: Path, to: str) -> None:
-    """Programs that ask by that name get it, a neighbour in the toolkit or a file outside."""
+    """A link to another library is a fault, in the toolkit or outside: programs would load it."""
     lib = kit(stocked, BARE) / "lib64"
     link, other = lib / "libcudart.so.10.1", Path(f"{tmp_path}{to}" if to[0] == "/" else lib / to)
     other.parent.mkdir(exist_ok=True)
@@ -310,7 +310,7 @@ def listed(home: Home, folder: Path) -> list[Library]:
 
 @pytest.mark.parametrize(("signal", "name"), [(11, "SIGSEGV"), (40, "signal 40")])
 def test_a_child_that_a_signal_ends(tmp_path: Path, signal: int, name: str) -> None:
-    """Those for real time have a number only."""
+    """A signal that ends a child is reported by name, or by number if it is a real-time signal."""
     command = ["sh", "-c", f"kill -{signal} $$"]
     done = bounded.run(command, {"PATH": "/usr/bin:/bin"}, tmp_path, 20)
     assert done.ended == f"crashed ({name})"
@@ -332,7 +332,7 @@ def test_a_child_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> None
     assert done.code is None
     assert done.ended == "gave no answer in 0 s"
     pid = (tmp_path / "child").read_text().strip()
-    # It was told to end, and may have closed its files a moment before it has.
+    # The grandchild was told to end, and may have closed its files just before it is gone.
     while runs(pid):
         assert time.monotonic() - begun < 40
         time.sleep(0.01)
@@ -374,7 +374,7 @@ def test_whatever_a_framework_prints_is_a_result(tmp_path: Path, answer: str) ->
 
 
 class TestAdopted:
-    """A toolkit that was adopted: no manifest says what belongs to it, so its own files do."""
+    """An adopted toolkit: no manifest says what belongs to it, so its own files must."""
 
     @pytest.fixture
     def folder(self, made: Home, tmp_path: Path) -> Path:
@@ -415,7 +415,7 @@ class TestAdopted:
             other_version(folder / "lib64" / library.soname, library)
         found = self.check(folder, 1)
         failed = {name for name in NAMES if found[name]["status"] == "failed"}
-        # It has no call for its version, and no manifest tells its content.
+        # libnvToolsExt has no call for its version, and no manifest tells its content.
         assert failed == {*NAMES} - {"libnvToolsExt.so.1"}
         details = {name: found[name]["detail"] for name in failed}
         assert details["libcublas.so.12"] == "it reports 12.4.5; cublas_api.h says 12.9.1"

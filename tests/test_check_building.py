@@ -1,4 +1,4 @@
-"""`check` on toolkits whose nvcc is a script: what of compiling is told."""
+"""`check` on toolkits whose nvcc is a script: what it reports about compiling."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def compiling(folder: Path, nvcc: str) -> Path:
 
 
 def test_an_nvcc_that_writes_nothing(home: Home, tmp_path: Path) -> None:
-    """As with NVCC_APPEND_FLAGS=--dryrun."""
+    """An nvcc that writes nothing, as with NVCC_APPEND_FLAGS=--dryrun, has failed."""
     succeeded(home.run("adopt", compiling(tmp_path / "cuda", "exit 0"), "--as", "13.0"))
     found = proven(home, "13.0", code=1)["nvcc: a program"]
     assert found["status"] == "failed"
@@ -46,7 +46,7 @@ def test_what_was_compiled_is_for_the_release_as_far_as_it_is_known(
 def test_a_kernel_that_runs_only_where_it_was_compiled_for_the_gpu(
     home: Home, tmp_path: Path, native: bool
 ) -> None:
-    """As with a driver that was made for an older CUDA: it takes no PTX of a newer one."""
+    """A kernel may run with -arch=native alone: an older driver takes no PTX of a newer CUDA."""
     fits = "[ $1 = -arch=native ]" if native else "false"
     nvcc = (
         f"{fits} && ran=true || ran='echo error: the provided PTX >&2; false'\n"
@@ -64,7 +64,7 @@ def test_a_kernel_that_runs_only_where_it_was_compiled_for_the_gpu(
 def test_each_proof_has_a_line_where_the_host_compiler_is_refused(
     home: Home, tmp_path: Path
 ) -> None:
-    """CUDA 8 takes gcc up to 5."""
+    """Every nvcc proof is listed as skipped where CUDA 8 refuses a gcc newer than 5."""
     succeeded(home.run("adopt", compiling(tmp_path / "cuda", "exit 0"), "--as", "8.0"))
     found = proven(home, "8.0", code=1)
     assert found["host compiler"]["status"] == "failed"

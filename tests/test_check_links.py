@@ -39,7 +39,7 @@ def test_a_link_of_the_package(home: Home, pair: list[Path], tmp_path: Path, lin
 
 
 def test_a_link_that_composing_adds(home: Home, tmp_path: Path) -> None:
-    """CUDA 12's wheel has libNVVM without a number."""
+    """`check` compares libNVVM through the numbered link that CUDA 12's wheel lacks."""
     library = builders.elf_library(tmp_path / "made", "libnvvm.so.4", {"nvvmVersion": 0})
     tree = {
         "nvidia/cuda_nvcc/bin/ptxas": b"",

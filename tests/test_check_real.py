@@ -24,7 +24,7 @@ from tools import require
 
 
 def proven_here(home: Home, name: str, folder: Path, only: Path | None = None) -> dict[str, Result]:
-    """Prove the libraries of a toolkit of the store, or the one at a path, and nothing else."""
+    """Prove the libraries of a toolkit of the store, or only the one at a path."""
 
     class Some(Inventory):
         def libraries(self) -> Iterator[Library]:
@@ -38,7 +38,7 @@ def proven_here(home: Home, name: str, folder: Path, only: Path | None = None) -
 
 
 def damage_each(home: Home, name: str, folder: Path, stand_in: Path) -> Iterator[str]:
-    """Truncate, remove and swap each library in turn; yield those that all was found of."""
+    """Truncate, remove and swap each library in turn; yield those whose every fault was found."""
     for each in proven_here(home, name, folder).values():
         path = Path(each.path or "")
         kept = path.with_name("kept")
@@ -82,7 +82,7 @@ class TestCuda13:
         assert runtime["version"] == ".".join(builders.toolkit_version().split(".")[:2])
         for name in ("host compiler", "nvcc: a program", "CMake: a project"):
             assert found[name]["status"] == "passed", found[name]
-        # With a GPU it runs; without one it must not count.
+        # With a GPU the kernel runs; without one its result must not count.
         assert found["nvcc: a kernel"]["status"] in ("passed", "needs-gpu")
         if not Path("/dev/nvidiactl").exists():
             assert found["nvcc: a kernel"]["status"] == "needs-gpu"
@@ -94,7 +94,7 @@ class TestCuda13:
         assert [*damage_each(person, name, tmp_path, other)] == [f"libcudart.so.{major}"]
 
     def test_a_compiler_that_is_refused_is_replaced(self, person: Home, tmp_path: Path) -> None:
-        """The header of the toolkit refuses the default; `use`, and so `check`, names an older."""
+        """`use`, and so `check`, name an older gcc if the toolkit's header refuses the default."""
         [kit] = (person.store / "toolkits").iterdir()
         header = kit / "include" / "crt" / "host_config.h"
         text = header.read_text()
@@ -183,7 +183,7 @@ def test_runtimes_of_pypi_with_cudnn(
     assert (nvrtc["status"], nvrtc["version"]) == ("passed", ".".join(bare.split(".")[:2]))
     assert sum(status == "passed" for status in statuses.values()) >= 5
 
-    # The same library of another release, in place of one that says its version.
+    # Put the same library of another release in place of one that reports its version.
     [jpeg] = (home.store / "toolkits" / name / "lib64").glob("libnvjpeg.so.*")
     with_other = fetched({"11": "12", "12": "11"}[major])
     succeeded(
@@ -206,12 +206,12 @@ def test_runtimes_of_pypi_with_cudnn(
 @pytest.mark.toolkit
 @pytest.mark.slow
 def test_an_extension_of_pytorch(home: Home, tmp_path: Path) -> None:
-    """A PyTorch without CUDA suffices to compile with; one with CUDA wants Thrust, too."""
+    """A PyTorch without CUDA suffices to compile an extension; one with CUDA needs Thrust, too."""
     prefix = tmp_path / "env"
     with_venv(prefix)
     install = [sys.executable, "-m", "pip", "--python", prefix / "bin/python", "install"]
     packages = ["torch==2.13.0", "ninja", "setuptools", "numpy"]
-    # Most of what is compiled at once is never imported.
+    # Most of what pip would compile to bytecode is never imported.
     subprocess.run([*install, "--quiet", "--no-compile", *packages], check=True, timeout=900)
     succeeded(home.run("adopt", builders.whole_toolkit()))
     active = {"VIRTUAL_ENV": str(prefix), "PATH": f"{prefix}/bin:{home.env['PATH']}"}

@@ -1,4 +1,4 @@
-"""Which source a version is asked of where nobody names one."""
+"""Which source is asked for a version if the user names none."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from made_environments import Env
         ("11", "nvidia"), ("11.4.2", "nvidia"), ("11.4.1", "conda"), ("11.4", "nvidia"),
         ("11.3", "conda"), ("10.1", "conda"), ("10.1.243", "conda"), ("9", "conda"),
         ("<11", "conda"), ("<=11.4.1", "conda"), (">=10,<11", "conda"), ("==10.1", "conda"),
-        # Newer than all that is known.
+        # Newer than every known release.
         (">=13.5", "pypi"), (">13.4", "pypi"), ("==13.99.0", "pypi"), (">=13.99,<14", "pypi"),
         ("<14,>=13.99", "pypi"), (">=12.9.9,<13", "nvidia"), (">=12,>13.98,<14", "pypi"),
     ],
@@ -46,7 +46,7 @@ def test_install_says_which_and_why(home: Home, tmp_path: Path) -> None:
     done = home.run("install", "10.1", CUDASWITCH_CHANNELS=str(channel))
     assert succeeded(done) == ["10.1.243"]
     assert "from conda: it has the libraries of CUDA before 11.4.2" in done.stderr
-    # The toolkit is there: cuDNN alone is asked for, of the source of that toolkit's version.
+    # The toolkit is installed, so only cuDNN is asked for, from the source of its version.
     done = home.run("install", "10+cudnn7", CUDASWITCH_CHANNELS=str(channel))
     assert "from conda" in done.stderr
     assert succeeded(done) == ["10.1.243+cudnn7.6.5"]

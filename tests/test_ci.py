@@ -27,7 +27,7 @@ def test_why_npm_fails_is_told_and_not_where_packages_come_from(tmp_path: Path) 
 
 
 def told(folder: Path, tools: Mapping[str, str]) -> tuple[str, set[str]]:
-    """Run it with these tools alone; return the first line of why it stops, and the others."""
+    """Run `.ci/run` with these tools alone; return the first line of its error, and the others."""
     for name in ("bash", "dirname", "mktemp", "rm", "sed", "tail"):
         (folder / name).symlink_to(require(name))
     for name, text in {"sudo": 'exec "$@"', **tools}.items():

@@ -1,4 +1,4 @@
-"""Every command as a person or a script meets it: help, exit codes, streams, formats."""
+"""Every command as a user or a script meets it: help, exit codes, streams, formats."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_help_shows_an_example(home: Home, command: str) -> None:
     text = "\n".join(succeeded(done))
     assert text.startswith("Usage: cudaswitch ")
     first, *further = text.partition("Example: ")[2].splitlines()
-    # Each is whole, on a line of its own.
+    # Each example is whole, on a line of its own.
     for example in (first, *further):
         assert re.match(
             r'(cudaswitch|eval "\$\(cudaswitch|source <\(cudaswitch) ', example.strip()
@@ -131,7 +131,7 @@ EMPTY = {
 
 @pytest.mark.parametrize("case", EMPTY)
 def test_an_empty_word_is_no_value(home: Home, case: str) -> None:
-    """A variable that is not set must not switch a check off or mean the working directory."""
+    """An empty word, as of an unset variable, switches no check off and means no directory."""
     words, name = EMPTY[case]
     before = sorted(home.path.iterdir())
     command = " ".join(words[: 2 if words[0] == "config" else 1]).replace("want", "use")
@@ -210,13 +210,13 @@ def test_without_arguments_it_tells_what_it_can(home: Home) -> None:
 @pytest.mark.parametrize(("columns", "longest"), [("", 78), ("60", 58), ("79", 77), ("500", 78)])
 def test_help_is_as_wide_as_the_terminal(home: Home, columns: str, longest: int) -> None:
     lines = succeeded(home.run("pin", "--help", COLUMNS=columns))
-    # What options say stands beside their names, which are not broken.
+    # Lines of options are left out: their texts stand beside names, which are not broken.
     texts = [line for line in lines if not line.startswith(("  -", "   "))]
     assert longest - 20 < max(map(len, texts)) <= longest
 
 
 def test_help_loads_no_more_than_it_needs(home: Home) -> None:
-    """Compression, which click would ask shutil for; the pauses of a collector; hashes."""
+    """Help loads no compression and no hashes, and the main help keeps the collector off."""
     show = "import atexit, gc, sys; atexit.register(lambda: print(gc.isenabled(), *sys.modules))"
     show += "; import cudaswitch.__main__ as m; sys.argv[0] = 'cudaswitch'; sys.exit(m.main())"
     for arguments, loading in ([], "False"), (["pin"], "True"):
@@ -423,7 +423,7 @@ def test_a_version_file_of_an_older_powershell(lent: Home, tmp_path: Path) -> No
 
 
 def test_the_json_that_is_documented(stocked: Home) -> None:
-    """Every key is, and what is documented is there."""
+    """Every key of the JSON is documented, and every documented key is there."""
     text = (Path(__file__).parent.parent / "docs" / "scripts.md").read_text()
     rows = dict(
         re.findall(r"^\| `([^`]+)` \| (.*) \|$", text.partition("## JSON")[2], re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Streams, signals, surroundings: a command never loses its manners."""
+"""Streams, signals, surroundings: commands behave well whatever these are."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_interrupted(home: Home, ending: str) -> None:
 
 
 def test_interrupted_where_a_class_is_made() -> None:
-    """Up to Python 3.11 that makes another error of it."""
+    """An interrupt while a class is made counts, though Python up to 3.11 raises another error."""
     started = (
         "import sys, cudaswitch.__main__ as program\n"
         "class Interrupted:\n"
@@ -117,7 +117,7 @@ def test_too_little_memory_is_no_defect() -> None:
 
 @pytest.mark.parametrize("command", ["install", "verify"])
 def test_too_few_threads_are_no_defect(lent: Home, pair: list[Path], command: str) -> None:
-    """More room for each than a machine can have: the system refuses as where `ulimit -u` is."""
+    """Too few threads, as under `ulimit -u`, are reported; here each asks for too large a stack."""
     started = (
         "import sys, threading, cudaswitch.__main__ as program\n"
         "threading.stack_size(1 << 50); sys.exit(program.entry())"
@@ -209,7 +209,7 @@ def test_names_that_are_no_text(home: Home, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8:strict", "utf-16"])
 def test_paths_go_out_as_they_are_on_disk(home: Home, tmp_path: Path, encoding: str) -> None:
-    """Whatever Python was told to encode its output in, and bytes that are no text too."""
+    """Paths are printed byte for byte, in whatever encoding Python was told to write."""
     kit = toolkit(tmp_path / "куда")
     succeeded(home.run("adopt", kit))
     other = b"/opt/\xff/lib"

@@ -1,7 +1,7 @@
-"""Folders that are closed to the person: after `su`, below another's home, on a shared machine.
+"""Folders that the user may not look into: after `su`, below another's home, on a shared machine.
 
-What cannot be looked at is not there, as shells have it, and no command ends for it; but a pin
-that cannot be looked at now is one all the same.
+Such a folder counts as missing, as it does for shells, and no command fails because of it; but a
+pin that cannot be looked at now still counts as a pin.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def test_what_is_named_and_closed_is_not_told_as_missing(
 
 
 def went_on(done: subprocess.CompletedProcess[str]) -> None:
-    """Whatever it had to say, it was not about a folder that it may not look into."""
+    """Check that nothing was said about a folder that may not be looked into."""
     assert "Permission denied" not in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
-    # That is what `doctor` has when it finds something.
+    # `doctor` has another exit code when it finds something.
     assert done.returncode == 0 or "CS0" in done.stdout, done.stderr
 
 
@@ -69,7 +69,7 @@ def test_an_environment(stocked: Home, tmp_path: Path, kind: str, what: str) -> 
 
 @pytest.mark.parametrize("what", [*READERS, "env", "resolve", "pin"])
 def test_packages_in_an_environment(stocked: Home, tmp_path: Path, what: str) -> None:
-    """As `umask 077; sudo pip install` leaves them."""
+    """Packages that the user may not read, as after `umask 077; sudo pip install`, stop nothing."""
     env = Env(tmp_path / "env")
     env.write("pyvenv.cfg", "home = /usr/bin\n")
     env.write("bin/activate", "")
@@ -93,7 +93,7 @@ def test_packages_in_an_environment(stocked: Home, tmp_path: Path, what: str) ->
 
 @pytest.mark.parametrize("file", ["core.sh", "on.sh", "want", "pin"])
 def test_a_part_of_a_hook(stocked: Home, tmp_path: Path, file: str) -> None:
-    """The owner of the environment has had it written by root, for example."""
+    """A hook's file that its owner cannot read, as one that root wrote, stops no command."""
     env = tmp_path / "env"
     with_venv(env)
     succeeded(stocked.run("pin", "10.1", "-p", str(env)))
@@ -106,7 +106,7 @@ def test_a_part_of_a_hook(stocked: Home, tmp_path: Path, file: str) -> None:
         found = {one["code"]: one for one in json.loads(done.stdout)["findings"]}
         if file.endswith(".sh"):
             assert "cannot be read" in found["CS072"]["evidence"]
-            # The command that is printed mends it.
+            # The printed command mends it.
             line = f'cudaswitch() {{ {shlex.quote(str(console_script()))} "$@"; }}; '
             command = as_plain_user("sh", "-c", line + found["CS072"]["fix"])
             subprocess.run(command, env=stocked.env, check=True, capture_output=True)
@@ -158,7 +158,7 @@ def test_a_pinned_directory_keeps_its_pin(stocked: Home, tmp_path: Path, what: s
 
 @pytest.mark.parametrize("words", [("exec", "--", "true"), ("current",), ("want", "--file")])
 def test_a_version_file(stocked: Home, words: tuple[str, ...]) -> None:
-    """Shells and shims ask by `want`, and tell what the others do."""
+    """`want`, which shells and shims ask, reports an unreadable version file as commands do."""
     file = stocked.path / ".cuda-version"
     file.write_text("11.8\n")
     file.chmod(0)
@@ -213,7 +213,7 @@ def test_a_folder_of_jupyters(stocked: Home, tmp_path: Path) -> None:
 
 
 def test_a_folder_of_condas_settings(home: Home) -> None:
-    """conda passes over it."""
+    """A condarc.d that may not be looked into is passed over, as conda does."""
     folder = home.path / ".conda/condarc.d"
     folder.mkdir(parents=True)
     (folder / "mine.yml").write_text("channels: [\n")

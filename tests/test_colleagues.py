@@ -1,4 +1,4 @@
-"""Environments, files and toolkits of a colleague's, as `list`, `current` and `doctor` see them."""
+"""A colleague's environments, files and toolkits, as `list`, `current` and `doctor` see them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tools import closed, root_only
 
 @root_only
 def test_an_environment_that_a_colleague_has_pinned_anew(stocked: Home, tmp_path: Path) -> None:
-    """Shells get what its hooks say, whatever is noted here and whether it is installed here."""
+    """The hooks of a colleague's environment count, not what is noted or installed here."""
     prefix, theirs = conda_prefix(tmp_path / "env"), tmp_path / "theirs" / "kit"
     (theirs / "bin").mkdir(parents=True)
     succeeded(stocked.run("pin", "10.1", "-p", prefix))
@@ -36,7 +36,7 @@ def test_an_environment_that_a_colleague_has_pinned_anew(stocked: Home, tmp_path
 
 @root_only
 def test_a_colleagues_toolkit_is_neither_missing_nor_behind(stocked: Home, tmp_path: Path) -> None:
-    """Ours for the same request is another one: each would pin the other's away."""
+    """A pin to a colleague's toolkit is no finding: to pin ours would take theirs away."""
     prefix, theirs = conda_prefix(tmp_path / "env"), tmp_path / "theirs" / "kit"
     (theirs / "bin").mkdir(parents=True)
     succeeded(stocked.run("pin", "10.1", "-p", prefix))
@@ -58,7 +58,7 @@ def test_a_colleagues_toolkit_is_neither_missing_nor_behind(stocked: Home, tmp_p
 def test_a_colleagues_toolkit_that_is_laid_over_another(
     stocked: Home, tmp_path: Path, base: str
 ) -> None:
-    """Without that one it is none, and another one answers for its pin."""
+    """A colleague's toolkit counts only while its base is there; else another answers its pin."""
     prefix, theirs = conda_prefix(tmp_path / "env"), tmp_path / "theirs" / "kit"
     theirs.mkdir(parents=True)
     (theirs / ".base").symlink_to(tmp_path if base == "here" else tmp_path / base)
@@ -75,7 +75,7 @@ def test_a_colleagues_toolkit_that_is_laid_over_another(
 def test_a_file_that_has_become_a_colleagues_asks_for_nothing(
     stocked: Home, tmp_path: Path
 ) -> None:
-    """Other than the pin of an environment, it is followed by nobody else."""
+    """A version file, unlike an environment's pin, asks for nothing once a colleague owns it."""
     succeeded(stocked.run("pin", "10.1", "--dir", tmp_path))
     os.chown(tmp_path / ".cuda-version", 12345, 12345)
     [pin] = json.loads(stocked.run("list", "--json").stdout)["pins"]
@@ -86,7 +86,7 @@ def test_a_file_that_has_become_a_colleagues_asks_for_nothing(
 def test_who_enters_a_colleagues_environment_leaves_its_hooks_alone(
     stocked: Home, tmp_path: Path
 ) -> None:
-    """They would lead all others into a store that may be closed to them."""
+    """A colleague's hooks are left alone: others could not use them if our store is closed."""
     prefix = conda_prefix(tmp_path / "env")
     env = Env(prefix)
     env.dist("cupy-cuda101", "7.8.0")
@@ -108,7 +108,7 @@ def test_who_enters_a_colleagues_environment_leaves_its_hooks_alone(
 def test_a_colleagues_pin_means_what_it_did_until_packages_come(
     stocked: Home, tmp_path: Path, asked: str
 ) -> None:
-    """Then `auto` is asked anew; a version has nothing to do with them."""
+    """New packages let a colleague's `auto` be asked anew; a version does not depend on them."""
     prefix, theirs = conda_prefix(tmp_path / "env"), tmp_path / "theirs"
     theirs.mkdir()
     env = Env(prefix)

@@ -25,7 +25,7 @@ _FOLDER = ROOT / "completions"
 
 @pytest.fixture
 def stocked(home: Home) -> Home:
-    """A home with toolkits, aliases and environments, as completion sees them: by name."""
+    """A home with toolkits, aliases and environments that are only names, all completion needs."""
     for name in ("10.1.243", "10.1.243+cudnn7.6.5", "12.4.1", "10.1.243@win-64"):
         (home.store / "toolkits" / name / "bin").mkdir(parents=True)
         (home.store / "toolkits" / name / "cudaswitch.json").touch()
@@ -136,7 +136,7 @@ CASES: dict[str, set[str]] = {
 @pytest.mark.parametrize("shell", SCRIPTS)
 def test_it_offers_what_fits(stocked: Home, shell: str) -> None:
     found = offers(shell, stocked, *CASES)
-    # zsh goes on to options where no argument is left.
+    # zsh offers options where no argument is left.
     words = [{word for word in each if not word.startswith("-")} for each in found]
     assert dict(zip(CASES, words, strict=True)) == CASES
     assert {line for line, each in zip(CASES, found, strict=True) if "-" in each} == {
@@ -146,7 +146,7 @@ def test_it_offers_what_fits(stocked: Home, shell: str) -> None:
 
 @pytest.mark.parametrize("shell", SCRIPTS)
 def test_it_offers_every_option_of_every_command(stocked: Home, shell: str) -> None:
-    """As --help tells them: read off the running command, not off what generates the scripts."""
+    """Completion offers every option that --help of the running command shows."""
     told: dict[str, set[str]] = {}
     for line in [*sorted(VISIBLE), "shims install", "config set"]:
         told_by_help = stocked.run(*line.split(), "--help").stdout
@@ -174,7 +174,7 @@ def test_it_says_what_each_is(stocked: Home, shell: str) -> None:
 
 @pytest.mark.parametrize("shell", SCRIPTS)
 def test_it_finds_the_store_where_the_command_does(stocked: Home, shell: str) -> None:
-    """By CUDASWITCH_HOME, else in the user's data folder; shared stores behind it."""
+    """Completion looks in CUDASWITCH_HOME or the user's data folder, then in shared stores."""
     data = Path(stocked.env["XDG_DATA_HOME"])
     stocked.store.rename(data / "cudaswitch")
     shared = stocked.path / "lab"
@@ -195,7 +195,7 @@ def test_an_empty_home_is_no_error(home: Home, shell: str) -> None:
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_it_offers_files_and_folders(stocked: Home, shell: str) -> None:
-    """In bash readline does, which no script can ask."""
+    """zsh and fish offer files and folders; in bash readline does, which no script can ask."""
     (stocked.path / "work a").mkdir()
     (stocked.path / "work.conda").touch()
     quoted = "work\\ "
@@ -259,7 +259,7 @@ def test_fish_completes_the_command_that_exec_runs(stocked: Home) -> None:
     ],
 )
 def test_bash_at_a_real_line(stocked: Home, line: str, completed: str) -> None:
-    """As readline has it, without the package `bash-completion`."""
+    """bash completes at a real prompt of readline, without the package `bash-completion`."""
     (stocked.path / "work a").mkdir()
     (stocked.path / "work a" / "b c").touch(0o755)
     (stocked.path / "cudaswitch-of-mine").touch(0o755)
@@ -285,7 +285,7 @@ def test_a_value_behind_an_equals_sign(stocked: Home, shell: str) -> None:
 
 
 def test_bash_quotes_what_it_offers(home: Home, tmp_path: Path) -> None:
-    """A name with shell characters comes back as one word, and runs nothing."""
+    """A name with shell characters is completed as one word, and runs nothing."""
     name = "a b'c\"d$(touch x)`touch y`&e;f*"
     (tmp_path / name / "conda-meta").mkdir(parents=True)
     (home.path / ".conda").mkdir()
@@ -335,9 +335,9 @@ def test_another_shell_has_none(home: Home) -> None:
     "breaks", ["$COMP_WORDBREAKS", "${COMP_WORDBREAKS//[=@]/}", "$COMP_WORDBREAKS+"]
 )
 def test_bash_completes_at_a_real_prompt(stocked: Home, breaks: str) -> None:
-    """What the Tab key makes of it is one word for the command, blanks and all.
+    """What Tab completes is one word for the command, blanks and all.
 
-    By itself bash takes words apart at `=` and `@`; the completions of npm take both out.
+    By itself bash splits words at `=` and `@`; npm's completions take both out of COMP_WORDBREAKS.
     """
     env = stocked.env | {"PATH": str(stocked.path), "PS1": "", "TERM": "dumb"}
     with pexpect.spawn(
@@ -360,7 +360,7 @@ def test_bash_completes_at_a_real_prompt(stocked: Home, breaks: str) -> None:
             shell.expect_exact(words)
         shell.sendline("cudaswitch pin -n a\t")
         shell.expect_exact("<pin><-n><a b>")
-        # The cursor may stand within a word, and what a redirection names is a file.
+        # The cursor may stand within a word, and the target of a redirection is a file.
         shell.sendline("cudaswitch use 12X\x02\t")
         shell.expect_exact("<use><12.4.1X>")
         (stocked.path / "far.txt").touch()

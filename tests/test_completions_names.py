@@ -24,7 +24,7 @@ shells = pytest.mark.parametrize("shell", START)
 
 
 def typed(home: Home, shell: str, line: str, *options: str) -> str:
-    """Type a line, and return what came until the command had run: its words in brackets."""
+    """Type a line; return the output until the command has run: its words, in brackets."""
     env = home.env | {"PS1": "", "TERM": "dumb"}
     with pexpect.spawn(
         require(shell), START[shell], env=env, cwd=str(home.path), timeout=30, encoding="utf-8"
@@ -69,7 +69,7 @@ def test_without_a_home_in_a_strict_shell(home: Home, shell: str) -> None:
 
 @pytest.mark.parametrize("shell", SCRIPTS)
 def test_files_are_offered_beside_words(home: Home, shell: str) -> None:
-    """Readline would offer them only where no word fits."""
+    """Files are offered beside words, though readline would offer them only where no word fits."""
     (home.path / "torch a").touch()
     lines = ("which x --from ", "which x --from=", "which x --from to", "install ")
     found = offers(shell, home, *(f"cudaswitch {line}" for line in lines))

@@ -26,7 +26,7 @@ SINGLE = "/defaults/linux-64/repodata.json"
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three channels with the real names of what is in them; two packages are really there."""
+    """Three channels whose records have real names; two of the packages are really there."""
     folder = tmp_path_factory.mktemp("channels")
     packages = [builders.cudatoolkit_10_1(folder), builders.cudnn_7_6_5(folder)]
     packages.append(builders.cudatoolkit_10_1(folder, form="conda"))
@@ -54,7 +54,7 @@ def names(delivery: Delivery) -> list[str]:
 
 
 def asked_for(tmp_path: Path, text: str, *channels: str) -> str:
-    """Return which package is asked for; it is not there, and so named in the message."""
+    """Return which package is asked for; it is not there, so the message names it."""
     with pytest.raises(SourceError, match="404") as caught:
         obtain(tmp_path, text, *channels)
     return caught.value.message.partition("`")[2].partition("`")[0].rpartition("/")[2]
@@ -91,7 +91,7 @@ def test_toolkit_and_cudnn(server: FolderServer, tmp_path: Path) -> None:
         ("10.2", "defaults", "cudatoolkit-10.2.89-hfd86e86_1.tar.bz2"),
         (">=11,<11.4", "defaults", "cudatoolkit-11.3.1-h2bc3f7f_2.tar.bz2"),
         ("latest", "defaults", "cudatoolkit-11.8.0-h6a678d5_0.tar.bz2"),
-        # Build numbers are numbers, and .conda goes before .tar.bz2.
+        # Build numbers compare as numbers, and .conda goes before .tar.bz2.
         ("11.1", "conda-forge", "cudatoolkit-11.1.1-hb139c0e_13.conda"),
         ("11.2.2", "conda-forge", "cudatoolkit-11.2.2-hc23eb0c_13.conda"),
         ("11.8", "conda-forge", "cudatoolkit-11.8.0-h4ba93d1_13.conda"),
@@ -186,7 +186,7 @@ def test_an_index_is_asked_for_once_and_read_once(server: FolderServer, tmp_path
     records = json.loads(kept.read_text())
     assert "cudatoolkit-9.0-h13b8566_0.tar.bz2" in records
     assert "numpy-1.19.2-py38h54aff64_0.conda" not in records
-    # What was kept is what is read.
+    # The kept records are what is read.
     changed = {file: record for file, record in records.items() if "10.1.243" not in file}
     kept.write_text(json.dumps(changed))
     assert asked_for(tmp_path, "10.1", channel) == "cudatoolkit-10.1.168-0.tar.bz2"
@@ -206,7 +206,7 @@ def test_offline_without_an_index_is_told(tree: Path, server: FolderServer, tmp_
     ) as none:
         obtain(tmp_path, "7.0", gone, there, offline=True)
     assert none.value.hint == "run the command without --offline"
-    # What another channel has is taken all the same.
+    # A package that another channel has is taken all the same.
     assert names(obtain(tmp_path, "10.1", gone, there, offline=True))
     with pytest.raises(SourceError, match=r"no cuDNN 5 is known offline"):
         obtain(tmp_path, "10.1+cudnn5", gone, there, offline=True)
@@ -356,7 +356,7 @@ def test_limits(server: FolderServer, tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_many_records_of_much_are_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of them is small enough; those that nobody wants count for nothing."""
+    """Records that are wanted are limited in sum, though each is small; the others do not count."""
     monkeypatch.setattr("cudaswitch.sources.repodata.RECORDS_LIMIT", 1095)
     records = {f"{name}-{n}-0.conda": {"x": "y" * 90} for name in ("cuda", "b") for n in range(11)}
     raw = json.dumps({"packages.conda": records}).encode()

@@ -1,4 +1,4 @@
-"""Frameworks of conda, and those of pip that find the CUDA of conda."""
+"""Frameworks from conda, and those from pip that find conda's CUDA."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_a_cupy_beside_conda_s_cuda_runs_without_the_cudnn_that_it_may_use(env):
 
 @pytest.fixture
 def beside_conda(env, monkeypatch):
-    """TensorFlow by pip with the cudatoolkit of conda, as its guide had it up to 2.12."""
+    """TensorFlow by pip with conda's cudatoolkit, as TensorFlow's guide had it up to 2.12."""
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
     env.dist("tensorflow", "2.10.0")
     env.conda("cudatoolkit", "11.2.2", "hbe64b41_10")

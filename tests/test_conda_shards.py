@@ -141,7 +141,7 @@ HOSTILE: dict[str, Any] = {
 
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE.keys())
 def test_shards_that_cannot_be_used(server: FolderServer, content: Any) -> None:
-    """The whole index says it then."""
+    """Where a shard cannot be used, the whole index is read."""
     right = read(server)
     index, packed = index_of(server), pack(content)
     digest = hashlib.sha256(packed).digest()
@@ -211,7 +211,7 @@ def test_a_shard_speaks_of_its_own_package(server: FolderServer) -> None:
 
 
 def test_a_server_that_answers_what_it_has_not_with_a_page(server: FolderServer) -> None:
-    """Or with 403, as object stores do."""
+    """A page in place of an index of shards, as of a sign-in, counts as no index."""
     server.instead[INDEX] = b"<!doctype html><title>Sign in</title>"
     assert read(server)
     assert whole(server) == [200]

@@ -70,7 +70,7 @@ def test_a_channel_that_mixes_releases_or_lacks_a_piece(
     whole = json.dumps(index)
     records = index["packages.conda"]
     toolkit = next(record for record in records.values() if record["name"] == "cuda-toolkit")
-    # As the packages of the channel `nvidia` have it: open upwards.
+    # These requirements have no upper bounds, like those of the packages in channel `nvidia`.
     toolkit["depends"] = ["cuda-nvml-dev >=13.0.39", "cuda-cccl_linux-64 >=13.0.39"]
     newer = {"name": "cuda-cccl_linux-64", "version": "13.1.78", "build": "0", "build_number": 0}
     records["cuda-cccl_linux-64-13.1.78-0.conda"] = toolkit | newer | {"depends": []}
@@ -96,7 +96,7 @@ def test_a_channel_that_mixes_releases_or_lacks_a_piece(
 def test_what_is_for_another_system(
     split: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """conda-forge has `cuda-toolkit` twice, both for every platform."""
+    """Of two `cuda-toolkit` for every platform, as in conda-forge, only the one for here counts."""
     monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
     (tmp_path / "work").mkdir()
     shutil.copytree(split / "conda-forge", tmp_path / "both")

@@ -87,7 +87,7 @@ def test_channels(
     tmp_path: Path, server: FolderServer, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # and does not listen
+        taken.bind(("127.0.0.1", 0))  # bound, but not listening
         dead = f"http://127.0.0.1:{taken.getsockname()[1]}"
         monkeypatch.setenv("THE_LAB", server.url)
         condarc(tmp_path, text.format(url=server.url, dead=dead))
@@ -252,7 +252,7 @@ def test_credentials_stay_where_they_are(tmp_path: Path, tree: Path, server: Fol
 
 
 def test_proxies(tmp_path: Path, server: FolderServer) -> None:
-    """A proxy gets the whole URL, of a host that nobody but it could reach."""
+    """conda's proxy gets the whole URL, of a host that nobody else could reach."""
     condarc(
         tmp_path,
         f"channels: ['http://lab.invalid/lab/cuda']\nproxy_servers:\n  http: {server.url}",
@@ -262,7 +262,7 @@ def test_proxies(tmp_path: Path, server: FolderServer) -> None:
 
 
 def test_proxies_for_what_was_locked(tmp_path: Path, server: FolderServer) -> None:
-    """Whoever brings exactly the same files again reaches them as at first."""
+    """Locked files are brought again through conda's proxy, as at first."""
     url = "http://lab.invalid/lab/cuda"
     condarc(tmp_path, f"channels: ['{url}']\nproxy_servers:\n  http: {server.url}")
     first = obtain(tmp_path)

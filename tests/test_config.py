@@ -168,7 +168,7 @@ def test_what_is_not_set_is_not_unset(person: Person) -> None:
 
 @pytest.mark.parametrize(("name", "text"), BAD)
 def test_what_is_not_of_the_kind_is_refused(person: Person, name: str, text: str) -> None:
-    """On the command line, in a variable and in the file, which stays as it is."""
+    """A value of the wrong kind is refused on the command line, in a variable and in the file."""
     assert f"`{name}` must be " in person.refused("config", "set", name, text)
     assert not person.file.exists()
     variable = SETTINGS[name].variable
@@ -262,7 +262,7 @@ def test_a_link_into_dotfiles_stays_a_link(person: Person) -> None:
 
 @pytest.mark.parametrize("ends", [("\r\n", "\r\n"), ("\r\n", "\n")])
 def test_line_ends_stay(person: Person, ends: tuple[str, str]) -> None:
-    """What is new has that of the file, where it has but one kind."""
+    """A new line gets the line end of the file, where that has only one kind."""
     before = "jobs = 2{}# mine{}".format(*ends)
     person.write(before)
     person.says("config", "set", "wait", "7")
@@ -364,7 +364,7 @@ def test_without_a_home_folder_there_is_no_file(person: Person, chosen: str) -> 
 def test_all_is_in_the_home_folder_of_the_account_where_home_names_none(
     person: Person, variables: dict[str, str]
 ) -> None:
-    """`/` would be a home folder for nobody, and a relative one another in each directory."""
+    """Where HOME names no folder, the account's is taken, not `/` or one that is relative."""
     for name in ("HOME", "CUDASWITCH_HOME"):
         del person.variables[name]
     folder = pwd.getpwuid(os.geteuid()).pw_dir
@@ -380,7 +380,7 @@ def test_defaults_are_of_their_kind() -> None:
 
 
 def test_shared_stores_are_searched(person: Person, tmp_path: Path) -> None:
-    """A store of the file counts for `list` as one of CUDASWITCH_STORES does."""
+    """A store of config.toml counts for `list` like one of CUDASWITCH_STORES."""
     kit = tmp_path / "cuda-12.4"
     made(kit)
     shared = tmp_path / "lab"

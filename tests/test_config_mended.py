@@ -14,7 +14,7 @@ TWO = 'jobs = "x"\nwait = "y"\n'
 
 
 def written(home: Home, text: str) -> Path:
-    """Return config.toml with that text in it."""
+    """Write config.toml with this text, and return its path."""
     file = Path(home.env["XDG_CONFIG_HOME"]) / "cudaswitch" / "config.toml"
     file.parent.mkdir(exist_ok=True)
     file.write_text(text)

@@ -1,6 +1,6 @@
-"""A password is used where it belongs, and stands nowhere else.
+"""A password is used where it belongs, and appears nowhere else.
 
-Not in what a command says, in no file that it writes, in no name, and in no list of processes.
+Neither in messages nor in files that a command writes, nor in names or lists of processes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from folder_server import FolderServer
 from homes import Home, make_home
 from stock import component
 
-SECRET = f"CSWSECRET{os.getpid()}"  # tests that run beside these watch for another
+SECRET = f"CSWSECRET{os.getpid()}"  # tests that run in parallel watch for another
 BASIC = "Basic " + base64.b64encode(f"me:{SECRET}".encode()).decode()
 OURS = current_platform()
 PIP = {"PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": "", "PIP_RETRIES": "0"}
@@ -69,7 +69,7 @@ def test_the_watch_sees() -> None:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a server has: a channel, NVIDIA's index, an index of wheels; and all under a token."""
+    """What the server has: a channel, NVIDIA's index, an index of wheels; and all under a token."""
     folder = tmp_path_factory.mktemp("tree")
     root, made = folder / "root", folder / "made"
     pair = [builders.cudatoolkit_10_1(made), builders.cudnn_7_6_5(made)]
@@ -96,7 +96,7 @@ def server(tree: Path) -> Iterator[FolderServer]:
 
 
 def nowhere(home: Home, *runs: Done, but: tuple[Path, ...] = ()) -> None:
-    """Look for the canary in all that was said and written."""
+    """Check that the canary is nowhere in what was said and written."""
     for done in runs:
         assert SECRET not in done.stdout + done.stderr
         assert "Traceback" not in done.stderr
@@ -112,7 +112,7 @@ def nowhere(home: Home, *runs: Done, but: tuple[Path, ...] = ()) -> None:
 
 
 def at(server: FolderServer) -> str:
-    """The address with a password and a token in it."""
+    """Return the server's address with a password and a token in it."""
     return server.url.replace("//", f"//me:{SECRET}@") + f"/t/{SECRET}"
 
 
@@ -143,7 +143,7 @@ def test_sources_by_variables(server: FolderServer, home: Home, tmp_path: Path, 
         ]
         assert server.trusted == {BASIC}
         server.trusted.clear()
-        # The lock file has no password, and who has set one needs none in it.
+        # The lock file has no password, and needs none where the user has set one.
         runs.append(fresh.run("sync", "--lock", lock, **secret))
         assert server.trusted == {BASIC}
         for done in runs:
@@ -157,7 +157,7 @@ def test_sources_by_variables(server: FolderServer, home: Home, tmp_path: Path, 
 
 
 def test_a_url_on_the_command_line(server: FolderServer, home: Home, tmp_path: Path) -> None:
-    """That the person's own command shows it is their choice; no child of it does."""
+    """A password on the command line is the user's choice, but no child process shows it."""
     url = f"{at(server)}/lab/linux-64/{NAME}?sig={SECRET}#{SECRET}"
     lock = tmp_path / "cuda.lock"
     with Watched() as watched:
@@ -175,7 +175,7 @@ def test_a_url_on_the_command_line(server: FolderServer, home: Home, tmp_path: P
 
 
 def test_what_lies_in_files_of_others(server: FolderServer, home: Home) -> None:
-    """netrc, and conda's settings: they keep it, and we do not."""
+    """Passwords of netrc and of conda's settings are used, and stay in those files."""
     netrc, condarc = home.path / ".netrc", home.path / ".condarc"
     netrc.write_text(f"machine 127.0.0.1 login me password {SECRET}\n")
     netrc.chmod(0o600)

@@ -40,7 +40,7 @@ REFUSALS = (
     "is gone",
     "no alias",
 )
-"""What may be said to somebody whom another one came before."""
+"""Reasons to refuse that one of the crowd may hear when another was faster."""
 
 
 class Person:
@@ -86,7 +86,7 @@ class Person:
         self.call("gc", may_refuse=False)
 
     def use(self) -> None:
-        """The bare toolkit is never removed, so it works at every moment."""
+        """Run a program with the bare toolkit, which is never removed and so always works."""
         program = ["--cudnn", "none", "--", PYTHON, "-c", RUNTIME_ANSWER, "libcudart.so.10.1"]
         assert self.call("exec", BARE, *program, may_refuse=False).out == "10010\n"
 
@@ -100,7 +100,7 @@ class Person:
         self.call("alias", self.chance.choice("ab") + "x", self.chance.choice(["10.1", BARE]))
 
     def look(self) -> None:
-        """What is listed is there whole."""
+        """Check that every toolkit of the store is there whole."""
         self.call("list", "--json", may_refuse=False)
         store = self.home.store
         for kit in (store / "toolkits").iterdir():
@@ -156,7 +156,7 @@ def test_who_comes_between_the_check_and_the_removal_is_seen(stocked: Home) -> N
         with pytest.raises(StoreError, match="in use by"):
             store.remove(chosen, partial(_refuse_used, [kit]))
         assert snapshot(stocked.store) == before
-        # Who insists takes it away, and the process goes on.
+        # `--force` takes the toolkit away, and the process goes on.
         succeeded(stocked.run("remove", "--force", kit))
         assert user.poll() is None
         maps = Path(f"/proc/{user.pid}/maps").read_text()

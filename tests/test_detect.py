@@ -27,7 +27,7 @@ NO_VERSION_FILES = {
     "parentheses": (b"cuda = (" + b"(" * 5000, "not valid Python"),
     "unary": (b"cuda = " + b"-" * 60000 + b"1", "not valid Python"),
 }
-if sys.version_info < (3, 14):  # which can parse that
+if sys.version_info < (3, 14):  # 3.14 can parse this
     NO_VERSION_FILES["sum"] = (b"cuda = 1" + b"+1" * 30000, "not valid Python")
 
 
@@ -229,7 +229,7 @@ def test_a_hundred_thousand_requirements_are_not_a_hundred_thousand_reasons(env)
 
 
 def test_the_record_of_a_package_with_many_files_is_read(env):
-    """Of PyTorch's and TensorFlow's the lists of files have megabytes."""
+    """A record of conda is read even if its list of files has megabytes, as TensorFlow's does."""
     name = "tensorflow-base-2.4.1-gpu_py39h29c2da4_0"
     paths = [{"_path": f"lib/{n:064}", "sha256": f"{n:064x}"} for n in range(20_000)]
     record = {"depends": ["cudatoolkit 10.1.*", "cudnn 7.6.*"], "paths_data": {"paths": paths}}

@@ -26,7 +26,7 @@ RULES = {
     **{"program's folder": 20, "of Windows": 30, "working directory": 8, "on PATH": 8},
     **{"the folder of `": 20, "missing": 20, "held": 3, "damaged": 5, "failed": 20},
 }
-"""Rule → how often at least it decides in the corpus, or it has lost its edge."""
+"""Rule → how often at least it must decide in the corpus, or the corpus has lost its edge."""
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Factory:
 @pytest.fixture
 def put(made: Factory):
     def put(path: Path, *needed: str) -> Path:
-        """Make a program or library that needs others, by its name."""
+        """Make a program or library, according to its name, that needs others."""
         path.parent.mkdir(parents=True, exist_ok=True)
         program = path.suffix == ".exe"
         source = made.program(needed) if program else made.dll(path.name, needed)
@@ -52,7 +52,7 @@ def put(made: Factory):
 
 
 def test_objdump_says_the_same(made: Factory) -> None:
-    """Of what we linked, and of what the compiler and Wine brought, which is much odder."""
+    """objdump agrees on what we linked, and on the much odder files of the compiler and of Wine."""
     require(dll_corpus.WINE)
     files = [made.dll("b.dll", ("c.dll", "d.dll")), made.program(("a.dll",))]
     files += Path("/usr").glob("x86_64-w64-mingw32/lib/*.dll")
@@ -96,7 +96,7 @@ def test_a_damaged_file_is_said_to_be_one(made: Factory) -> None:
 
 
 def test_the_loader_agrees_on_a_corpus_of_cases(tmp_path: Path) -> None:
-    """Real libraries and programs in random folders, loaded in four ways by Wine."""
+    """Wine loads real libraries and programs in random folders, in four ways, as we predict."""
     for tool in (dll_corpus.GCC, dll_corpus.WINE):
         require(tool)
     told: dict[str, Any] = dll_corpus.compare(tmp_path, worlds=9, seed=3)
@@ -146,7 +146,7 @@ def test_what_load_library_finds(home: Home, put, tmp_path: Path) -> None:
     driver = which(home, "NVCUDA.dll", **machine.variables)
     assert driver["path"] == str(machine.windows / "System32/nvcuda.dll")
     assert driver["why"] == f"`{machine.windows}/System32` is a folder of Windows"
-    # Beside the program wins over everything, and is what a copied DLL does.
+    # The program's folder wins over everything, which is how a copied DLL takes effect.
     copied = put(machine.prefix / "CUDART64_110.DLL")
     told = which(home, "cudart64_110.dll", **machine.variables)
     assert told["path"] == str(copied)
@@ -188,7 +188,8 @@ def test_for_programs_and_libraries(home: Home, put, tmp_path: Path) -> None:
     for consumer in ("tool", "tool.exe", str(program)):
         told = which(home, "cudart64_110.dll", "--from", consumer, **machine.variables)
         assert (told["path"], told["consumer"]) == (beside, str(program))
-    # A library that LoadLibrary finds goes by the order of LoadLibrary, not by its own folder.
+    # The needs of a library that LoadLibrary finds are searched in LoadLibrary's order, not in its
+    # own folder.
     outer = put(machine.first / "outer.dll", "cudart64_110.dll")
     told = which(home, "cudart64_110.dll", "--from", "outer.dll", **machine.variables)
     assert told["path"] == str(machine.second / "cudart64_110.dll")

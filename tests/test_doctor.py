@@ -1,4 +1,4 @@
-"""`doctor`: every rule finds its own broken situation, and what it prints mends it."""
+"""`doctor`: every rule finds its own broken situation, and the printed command mends it."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_release_that_has_what_a_framework_loads(
 
 
 def test_no_command_undoes_another(patient: Patient) -> None:
-    """All of them, in the order in which they are printed, leave nothing to be found."""
+    """All commands, run in the order in which they are printed, leave nothing to be found."""
     for version in ("11.8.89", "11.2.72"):
         patient.toolkit(patient.work / version, version)
     first, second = (f"{patient.work}/{version}/lib64" for version in ("11.8.89", "11.2.72"))
@@ -108,7 +108,7 @@ def test_no_command_undoes_another(patient: Patient) -> None:
 
 
 def _run_all(patient: Patient) -> list[str]:
-    """Run all commands in the order in which they are printed; return the codes before."""
+    """Run all commands in the order in which they are printed; return the codes found before."""
     patient.before = f"""cudaswitch doctor --json < /dev/null > '{patient.work}/all.json'
 eval "$('{sys.executable}' -c '
 import json, sys
@@ -121,7 +121,7 @@ print("\\n".join(one["fix"] for one in json.load(open(sys.argv[1]))["findings"])
 
 
 def test_no_command_takes_out_anothers_line(patient: Patient) -> None:
-    """Each is right wherever the others have been, and the file as it was stays."""
+    """Commands for one file find their lines after the others ran, and a copy of the file stays."""
     patient.run("init", "--install", "bash", "--yes")
     block = patient.home.path.joinpath(".bashrc").read_text()
     file = patient.rc(block + MINE)
@@ -170,7 +170,7 @@ def test_words_of_other_shells(patient: Patient, shell: str, unset: str, use: st
 def test_the_shell_that_calls_is_told_in_its_own_words(
     patient: Patient, require: Callable[[str], str], shell: str
 ) -> None:
-    """That of $SHELL is another: what it calls `unset` may be no command here."""
+    """Commands suit the shell that calls, not $SHELL, whose `unset` may be no command here."""
     login = "fish" if shell == "bash" else "bash"
     stubs = "/nowhere/it's $me/stubs"
     patient.env |= {"SHELL": f"/usr/bin/{login}", "LD_LIBRARY_PATH": f"{stubs}:/opt/x y"}
@@ -215,7 +215,7 @@ def test_other_flags_of_xla_stay(patient: Patient, named: str) -> None:
 
 
 def test_what_is_in_another_shells_file_is_left(patient: Patient) -> None:
-    """Somebody whose shell is tcsh is not told about what bash reads."""
+    """A user whose shell is tcsh is not told about what bash reads."""
     patient.rc("export CUDA_HOME=/usr/local/cuda-11.8\n")
     patient.env["SHELL"] = "/usr/bin/tcsh"
     assert _ask(patient) == []
@@ -240,7 +240,7 @@ def _ask(patient: Patient) -> list[dict[str, str]]:
     ],
 )
 def test_a_pin_without_an_answer(patient: Patient, pin: str, fix: str) -> None:
-    """What is printed are commands as they are: none is refused as wrong usage."""
+    """The commands for a pin without an answer run as printed: none is refused as wrong usage."""
     patient.adopt("11.1.105")
     patient.adopt("13.0.88")
     env = patient.virtualenv()
@@ -339,7 +339,7 @@ def test_a_cudnn_wheel_is_held_against_frameworks_of_its_cuda(patient: Patient) 
 
 
 def test_of_compilers_among_flags_the_last_counts(patient: Patient) -> None:
-    """As it does for nvcc."""
+    """Of several -ccbin among flags the last counts, as it does for nvcc."""
     patient.program(patient.work / "own-g++")
     there, gone = f"-ccbin={patient.work}/own-g++", "-ccbin=/opt/gone/g++"
     for flags, lost in ((f"{gone} {there}", False), (f"{there} {gone}", True)):
@@ -348,7 +348,7 @@ def test_of_compilers_among_flags_the_last_counts(patient: Patient) -> None:
 
 
 def test_only_toolkits_of_use_here_are_proposed(patient: Patient) -> None:
-    """Neither one that is gone nor one of another platform, though both are newer."""
+    """Newer toolkits that are gone or for another platform are not proposed."""
     patient.adopt("10.1.105")
     patient.adopt("10.1.243")
     windows = {"Library/bin/cudart64_12.dll": b"MZ"}
@@ -360,7 +360,7 @@ def test_only_toolkits_of_use_here_are_proposed(patient: Patient) -> None:
     patient.run("pin", "10.1.243", "-p", env.prefix)
     shutil.rmtree(patient.work / "kits/10.1.243")
     found = {one["code"]: one["fix"] for one in _ask(patient)}
-    # What is pinned to it has nothing to lose.
+    # Pins to the toolkit have nothing to lose, since it is gone.
     assert found["CS062"] == "cudaswitch remove --force 10.1.243"
     assert found["CS075"].startswith("cudaswitch pin 10.1.105 -p ")
     for pasted, use in (("11.0", "install 11"), ("12", "install 12"), ("10.1", "env 10.1")):
@@ -371,7 +371,7 @@ def test_only_toolkits_of_use_here_are_proposed(patient: Patient) -> None:
 
 
 def test_a_choice_whose_toolkit_is_gone(patient: Patient) -> None:
-    """Only `off` helps: no list names it any more."""
+    """For a choice whose toolkit is gone only `off` helps: no list names it any more."""
     patient.run("init", "--install", "bash", "--yes")
     kit = patient.adopt("12.4.131")
     patient.env["_CUDASWITCH_U"] = str(kit)
@@ -401,7 +401,7 @@ def test_a_pin_that_came_from_another_terminal(patient: Patient) -> None:
 def test_a_shell_without_an_integration(
     patient: Patient, require: Callable[[str], str], shell: str, asks: str
 ) -> None:
-    """What `current` tells of there is found, and what is told is of use in that shell."""
+    """In a shell without an integration, the finding names a command that is of use there."""
     kit = patient.adopt("12.4.131")
     name, *more = shell.split()
     patient.env["SHELL"] = require(name)
@@ -411,7 +411,7 @@ def test_a_shell_without_an_integration(
         patient.activate(env)
     [found] = _ask(patient)
     assert found["code"] == "CS076"
-    # A ksh that `exec` starts reads what is typed next.
+    # A ksh that the fix starts by `exec` reads its next line from standard input.
     done = subprocess.run(
         [patient.env["SHELL"], *more, "-c", f"{found['fix']}\nprintenv CUDA_HOME"],
         env=patient.home.env | patient.env, cwd=patient.home.path, capture_output=True,
@@ -435,7 +435,7 @@ def test_only_startup_files_need_a_home_folder(patient: Patient) -> None:
 
 
 def test_numbers_are_no_texts(patient: Patient) -> None:
-    """12.10 is another release than 12.1, and what has no version is not asked for by it."""
+    """12.10 is another release than 12.1, so its toolkit does not serve a request for 12.1."""
     patient.adopt("12.10.1")
     pasted = "ImportError: The detected CUDA version (11.8) mismatches the version that was used to"
     pasted += " compile PyTorch (12.1)."

@@ -1,4 +1,4 @@
-"""`doctor` on what is asked for here and has no answer: what `current` and `exec` refuse."""
+"""`doctor` on requests that have no answer here, which `current` and `exec` refuse."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def told_as_current_does(patient: Patient) -> dict[str, str]:
     hint = done.stderr.splitlines()[1].removeprefix("hint: ")
     one = found(patient)["CS079"]
     told = message if one["fix"] == hint else f"{message}; {hint}"
-    # What is read elsewhere, or by a program, has whole paths.
+    # `doctor` names whole paths, since its output is read elsewhere or by programs.
     shown = one["evidence"].replace(f"by {patient.home.path}/.cuda-version", "by ./.cuda-version")
     assert (one["severity"], shown) == ("error", told)
     assert subprocess.run(["bash", "-n", "-c", one["fix"]], check=False).returncode == 0
@@ -73,12 +73,12 @@ def test_a_file(patient: Patient, place: str, text: str, fix: str) -> None:
     file = {"global": patient.home.store}.get(place, patient.home.path) / place
     file.write_text(text)
     if (place, text) == ("global", "auto\n"):
-        assert found(patient) == {}  # it holds in environments alone
+        assert found(patient) == {}  # `auto` holds in environments alone
         return
     one = told_as_current_does(patient)
     assert one["fix"] == fix.format(file)
     assert str(file) in one["evidence"] + one["fix"]
-    # What decides before it has an answer.
+    # The variable decides before the file, and has an answer.
     patient.env["CUDASWITCH_VERSION"] = "system"
     assert found(patient) == {}
 
@@ -146,11 +146,11 @@ def test_a_file_of_another_user(patient: Patient) -> None:
 
 
 def test_one_cause_is_one_finding(patient: Patient) -> None:
-    """Where another rule knows more of it: of an environment's pin, of nvidia-smi's number."""
+    """A cause that another rule knows better, as of an environment's pin, is not reported twice."""
     patient.adopt("12.4.131")
     (patient.home.path / ".cuda-version").write_text("13.0\n")
     assert list(found(patient)) == ["CS058"]
-    # Here somebody else decides.
+    # Now the variable decides, not the file.
     patient.env["CUDASWITCH_VERSION"] = "9.9"
     assert list(found(patient)) == ["CS058", "CS079"]
     del patient.env["CUDASWITCH_VERSION"]
@@ -202,7 +202,7 @@ def test_a_toolkit_that_is_gone_names_its_pins(patient: Patient, tmp_path: Path)
         assert pin in gone
     assert str(other) not in gone
     assert f"{patient.home.store}/global:1" in rows["CS079"]["evidence"]
-    # Another answers the same request.
+    # Another toolkit answers the same request.
     patient.adopt("12.4.99")
     assert "--global" not in found(patient)["CS062"]["evidence"]
 
@@ -211,7 +211,7 @@ def test_a_toolkit_that_is_gone_names_its_pins(patient: Patient, tmp_path: Path)
 def test_a_toolkit_that_is_gone_is_installed_again(
     patient: Patient, order: tuple[str, ...]
 ) -> None:
-    """Its name is taken as long as it is adopted, and neither command undoes the other."""
+    """A lost adopted toolkit, whose name stays taken, is replaced, in whichever order fixes run."""
     kit, env = patient.adopt("10.1.243"), patient.virtualenv()
     patient.run("pin", "10.1", "-p", env.prefix)
     patient.run("pin", "10.1", "--global")
@@ -247,7 +247,7 @@ def test_a_toolkit_without_its_record_is_repaired(patient: Patient, damage: str)
     assert fixes == dict.fromkeys(("CS064", "CS075", "CS079"), repair)
     assert rows["CS064"]["evidence"].startswith("10.1.243: ")
     assert "cudaswitch install" not in str(rows)
-    # What is of another release is not mended by it.
+    # A request for another release is not mended by the repair.
     patient.run("pin", "system", "-p", env.prefix)
     (patient.home.store / "global").write_text("11.8\n")
     assert found(patient)["CS079"]["fix"] == "cudaswitch install 11.8"
@@ -257,7 +257,7 @@ def test_a_toolkit_without_its_record_is_repaired(patient: Patient, damage: str)
 
 
 def test_a_number_that_no_release_has_is_not_installed_again(patient: Patient) -> None:
-    """An adopted toolkit may be named after its nvcc."""
+    """A toolkit named after its nvcc, by a number that no release has, can only be removed."""
     kit, env = patient.adopt("12.4.131"), patient.virtualenv()
     patient.run("pin", "12.4.131", "-p", env.prefix)
     shutil.rmtree(kit)
@@ -272,7 +272,7 @@ def test_a_store_that_everybody_may_write(patient: Patient) -> None:
 
 
 def test_lines_of_a_persons_behind_ours_are_no_finding(patient: Patient) -> None:
-    """That our block stood last when it was put in says nothing of who wrote it."""
+    """Lines that a user writes after our block in an activate script are no finding."""
     patient.adopt("12.4.131")
     env = patient.virtualenv()
     patient.run("pin", "12.4", "-p", env.prefix)
@@ -288,7 +288,7 @@ def test_lines_of_a_persons_behind_ours_are_no_finding(patient: Patient) -> None
 
 
 def test_an_activate_script_that_was_written_anew(patient: Patient, tmp_path: Path) -> None:
-    """To activate it again brings nothing; the pin does."""
+    """An activate script that was written anew has lost its hook, so only `pin` helps."""
     patient.adopt("12.4.131")
     prefix = tmp_path / "v"
     for _ in range(2):
@@ -309,20 +309,20 @@ def test_an_activate_script_that_was_written_anew(patient: Patient, tmp_path: Pa
 
 
 def test_hooks_whose_toolkit_is_gone_are_no_help(patient: Patient, tmp_path: Path) -> None:
-    """Another one answers: they have it once the environment is pinned, by its owner."""
+    """Hooks whose toolkit is gone are mended by pinning again, which only the owner can do."""
     patient.adopt("12.4.131")
     prefix = conda_prefix(tmp_path / "env")
     succeeded(patient.home.run("pin", "12.4", "-p", prefix))
     patient.env["CONDA_PREFIX"] = str(prefix)
     over = tmp_path / "12.4.99+cudnn9.1.0"
     over.mkdir()
-    # What is laid over another toolkit is none without that one.
+    # A toolkit that is laid over another counts as gone without that one.
     (over / ".base").symlink_to("/nowhere/12.4.99")
     for gone in (over, "/nowhere/12.4.99"):
         (prefix / "etc/cudaswitch/want").write_text(f"{gone}\n")
         said = patient.home.run("current", **patient.env).stderr
         assert said.endswith("hint: cudaswitch pin 12.4\n")
-    if os.geteuid() == 0:  # nobody else can give it away
+    if os.geteuid() == 0:  # only root can give it away
         os.chown(prefix, 12345, 12345)
         said = patient.home.run("current", **patient.env).stderr
         assert said.endswith("hint: cudaswitch init --install bash\n")
@@ -333,7 +333,7 @@ def test_hooks_whose_toolkit_is_gone_are_no_help(patient: Patient, tmp_path: Pat
 
 
 def test_hooks_behind_a_shared_store_are_no_help(patient: Patient, tmp_path: Path) -> None:
-    """Whoever installs there rewrites no hooks of others: each activation brings the old one."""
+    """Hooks that miss a newer toolkit of a shared store are mended by `pin`, not by activating."""
     store = {"CUDASWITCH_HOME": str(tmp_path / "shared")}
     patient.env["CUDASWITCH_STORES"] = store["CUDASWITCH_HOME"]
     prefix = conda_prefix(tmp_path / "env")
@@ -357,7 +357,7 @@ def test_hooks_behind_a_shared_store_are_no_help(patient: Patient, tmp_path: Pat
 def test_what_is_asked_for_besides_is_in_the_command(
     patient: Patient, require: Callable[[str], str]
 ) -> None:
-    """A `use` or `env` without it would hide what the file says."""
+    """The command repeats the options that are asked for: without them it would hide these."""
     kit = patient.adopt("12.4.131")
     succeeded(patient.home.run("pin", "12.4", "--gpus", "0,2", "--libraries", "never", "--global"))
     asked = "12.4.131 --libraries never --gpus '0,2'"

@@ -26,7 +26,7 @@ from made_environments import torch_start
 from tools import console_script
 
 SAFE = ("CS072", "CS077", "CS078", "CS081", "CS083", "CS084")
-"""One for each kind of thing that is done."""
+"""One code for each kind of change that is made."""
 
 
 @pytest.mark.parametrize("code", SAFE)
@@ -65,13 +65,13 @@ def test_lines_go_and_the_file_is_kept(patient: Patient) -> None:
 
 
 def test_lines_of_one_file_go_together(patient: Patient) -> None:
-    """The numbers of the others would be those of other lines."""
+    """Lines of one file change together: one after the other, their numbers would shift."""
     patient.run("init", "--install", "bash", "--yes")
     block = patient.home.path.joinpath(".bashrc").read_text()
     file = patient.rc(block + MINE)
     top = block.count("\n")
     rows = json.loads(patient.home.run("doctor", "--json", **patient.env).stdout)["findings"]
-    # Each says which lines of the others go with its own.
+    # Each finding names the lines of the others that its command changes too.
     assert len({row["fix"] for row in rows}) == 1
     assert [(row["code"], row["evidence"].rpartition("; ")[2]) for row in rows] == [
         (code, f"the command changes lines {numbers} of `{file}` too, for other findings")
@@ -89,7 +89,7 @@ def test_lines_of_one_file_go_together(patient: Patient) -> None:
 
 
 def test_a_line_that_is_another_by_now_stays(patient: Patient) -> None:
-    """The startup file is changed by somebody else while the person is asked of something else."""
+    """A line stays if its file is changed while the user is asked about something else."""
     CASES["CS083"](patient)
     file = patient.rc(RC)
     with _asking(patient) as (said, answer):
@@ -102,7 +102,7 @@ def test_a_line_that_is_another_by_now_stays(patient: Patient) -> None:
 
 
 def test_a_line_that_is_no_text_is_the_persons(patient: Patient) -> None:
-    """What it holds cannot be written anew, nor named to sed."""
+    """A line that is no text is left to the user: it cannot be written anew, nor named to sed."""
     file = patient.rc("")
     before = b"export LD_LIBRARY_PATH=/opt/\xe9:$LD_LIBRARY_PATH\n"
     file.write_bytes(before)
@@ -112,7 +112,7 @@ def test_a_line_that_is_no_text_is_the_persons(patient: Patient) -> None:
 
 
 def test_a_message_is_not_read_with_it(patient: Patient) -> None:
-    """And that is said: who pasted one would take the silence for health."""
+    """`--fix` says that it ignores a pasted message, lest its silence be taken for health."""
     message = "libcudart.so.10.1: cannot open shared object file\n"
     for given, told in ((message, True), ("", False)):
         with (patient.work / "given").open("w+") as file:
@@ -126,7 +126,7 @@ def test_a_message_is_not_read_with_it(patient: Patient) -> None:
 
 
 def test_a_person_is_asked(patient: Patient) -> None:
-    """At a terminal: `n` leaves all as it is, `y` does it."""
+    """At a terminal, `n` leaves everything as it is, and `y` applies the fix."""
     file = patient.rc(RC)
     for answer, changed in (("n", False), ("y", True)):
         ours, theirs = pty.openpty()
@@ -148,7 +148,7 @@ def test_a_person_is_asked(patient: Patient) -> None:
 
 
 def test_a_line_that_is_not_written_leaves_no_ready_file(patient: Patient) -> None:
-    """The startup file is changed by somebody else while the person is asked."""
+    """No ready file is left where the startup file is changed while the user is asked."""
     CASES["CS076"](patient)
     file = patient.rc("# mine\n")
     with _asking(patient) as (said, answer):
@@ -162,7 +162,7 @@ def test_a_line_that_is_not_written_leaves_no_ready_file(patient: Patient) -> No
 
 @contextmanager
 def _asking(patient: Patient) -> Iterator[tuple[IO[str], Callable[[str], object]]]:
-    """Run `doctor --fix` up to its first question: what it says, and how to answer."""
+    """Run `doctor --fix` up to its first question; yield its messages and a function to answer."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [console_script(), "doctor", "--fix"],
@@ -193,7 +193,7 @@ def test_another_persons_file_is_left(patient: Patient) -> None:
 
 
 def test_what_the_system_refuses_leaves_the_rest_to_be_mended(patient: Patient) -> None:
-    """An environment of somebody else's, whose script cannot be moved, before the own file."""
+    """A fix that fails, in a folder that cannot be written, does not stop the one after it."""
     CASES["CS082"](patient)
     folder = patient.work / "env/etc/conda/activate.d"
     file = patient.rc("# mine\nexport CUDA_HOME=/usr/local/cuda-11.8\n")
@@ -259,7 +259,7 @@ def test_in_fish(patient: Patient, require) -> None:
 
 
 def test_a_healthy_machine(patient: Patient) -> None:
-    """A toolkit in use, an active environment that is pinned, and rc files of the usual kind."""
+    """A toolkit in use, a pinned active environment and rc files of the usual kind are fine."""
     kit = patient.adopt("12.4.131")
     env = patient.virtualenv()
     env.torch("2.4.0+cu124", "12.4", "nvidia-cublas-cu12==12.4.5.8")
@@ -285,7 +285,7 @@ def test_a_healthy_machine(patient: Patient) -> None:
 
 @pytest.mark.parametrize("preloads", [True, False])
 def test_libraries_that_torch_loads_by_path_are_its_own(patient: Patient, preloads: bool) -> None:
-    """The same toolkit on LD_LIBRARY_PATH: harmless for a torch that preloads, else a finding."""
+    """A toolkit on LD_LIBRARY_PATH is a finding only for a torch that preloads no libraries."""
     env = patient.virtualenv()
     env.torch("2.4.0+cu121", "12.1", "nvidia-cublas-cu12==12.1.3.1")
     env.dist("nvidia-cublas-cu12", "12.1.3.1")
@@ -306,7 +306,7 @@ def test_libraries_that_torch_loads_by_path_are_its_own(patient: Patient, preloa
 
 
 def test_two_copies_that_undoing_needs(patient: Patient) -> None:
-    """A person's own entry behind the applied one is no mistake; without a toolkit on it is."""
+    """A user's own entry after the applied one is no mistake; twice without a toolkit on is."""
     kit = patient.adopt("12.4.131")
     patient.env["PATH"] = f"{kit}/bin:{patient.path}"
     patient.before = 'eval "$(cudaswitch env 12.4 --shell bash)"'
@@ -318,7 +318,7 @@ def test_two_copies_that_undoing_needs(patient: Patient) -> None:
 
 
 def test_a_line_with_more_in_it_is_the_persons(patient: Patient) -> None:
-    """Taking it out would take the rest out too: an editor is what mends it."""
+    """A line with other commands in it is left to an editor: taking it out would lose them."""
     file = patient.rc("alias a=b; export CUDA_HOME=/usr/local/cuda; umask 022\n")
     done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
     assert f"vi +1 {file}" in done.stdout
@@ -327,7 +327,7 @@ def test_a_line_with_more_in_it_is_the_persons(patient: Patient) -> None:
 
 @pytest.mark.parametrize(("code", "other"), [("CS027", False), ("CS025", True)])
 def test_an_nvcc_that_may_not_be_executed(patient: Patient, code: str, other: bool) -> None:
-    """No order of PATH lets it be found."""
+    """An nvcc without execute permission gets it by chmod: no order of PATH would help."""
     kit = patient.toolkit(patient.work / "kit")
     (kit / "bin/nvcc").chmod(0o644)
     patient.env["CUDA_HOME"] = str(kit)
@@ -344,7 +344,7 @@ def test_a_bare_machine(patient: Patient) -> None:
 
 
 def test_libraries_that_were_renamed(patient: Patient) -> None:
-    """A number that ends in a person's own word is no reason to say nothing at all."""
+    """A library's version is reported even where a user has put a word after it."""
     first, second = patient.work / "first", patient.work / "second"
     patient.lay_library(first, "libcudart", "libcudart.so.11.0", "11.0.221_orig")
     patient.lay_library(second, "libcudart", "libcudart.so.11.0", "11.2.72")
@@ -356,7 +356,7 @@ def test_libraries_that_were_renamed(patient: Patient) -> None:
 
 
 def test_hostile_surroundings(patient: Patient) -> None:
-    """Whatever variables and files hold, there is an answer in JSON, and nothing is run."""
+    """Whatever variables and files hold, `doctor` answers in JSON, and runs nothing of them."""
     trap = patient.work / "trap"
     bad = patient.work / HOSTILE_NAME
     bad.mkdir()

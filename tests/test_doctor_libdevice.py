@@ -1,4 +1,4 @@
-"""What is told of libdevice, and of XLA_FLAGS, in an environment."""
+"""What `doctor` says about libdevice and XLA_FLAGS in an environment."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_libdevice_is_missed_where_hooks_miss_it(
 
 
 def test_xla_is_told_of_what_an_older_tensorflow_does_not_see(patient: Patient) -> None:
-    """conda's `cuda-nvcc` has it in the environment."""
+    """XLA is pointed to conda's `cuda-nvcc`, whose libdevice an older TensorFlow does not see."""
     env = patient.virtualenv(conda=True)
     env.dist("tensorflow", "2.18.1")
     for place in (env.packages / "tensorflow", env.prefix / "nvvm/libdevice"):
@@ -55,6 +55,6 @@ def test_flags_never_name_the_file_that_conda_has_in_lib(patient: Patient) -> No
 
 
 def _fixes(patient: Patient) -> dict[str, str]:
-    """Ask where this machine's own /usr/local/cuda is not to be seen."""
+    """Return the fixes as found with this machine's own /usr/local/cuda hidden."""
     patient.in_shell("none")
     return {row["code"]: row["fix"] for row in patient.findings(1)}

@@ -1,4 +1,4 @@
-"""What is told of the driver and the GPU, for the toolkit that is active and for frameworks."""
+"""What `doctor` says about the driver and the GPU, for the active toolkit and for frameworks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_gpu_that_the_toolkit_does_not_know(
 
 
 def test_a_toolkit_between_what_it_serves_is_not_proposed(patient: Patient) -> None:
-    """CUDA 13.3 knows 10.3 and 12.0, and 10.7 not."""
+    """CUDA 13.3, which knows the GPUs 10.3 and 12.0 but not 10.7, is not proposed for 10.7."""
     kit = patient.toolkit(patient.work / "kit", "13.0.88")
     patient.env |= {"CUDA_HOME": str(kit), "CUDASWITCH_DRIVER": "999.1"}
     patient.on_path(kit / "bin")
@@ -50,7 +50,7 @@ def test_a_toolkit_between_what_it_serves_is_not_proposed(patient: Patient) -> N
 
 
 def torch(patient: Patient, cuda: str) -> None:
-    """Be in an environment with a PyTorch that brings a CUDA."""
+    """Activate an environment with a PyTorch that brings a CUDA."""
     env = patient.virtualenv()
     env.torch(f"2.6.0+cu{cuda.replace('.', '')}", cuda, f"nvidia-cublas-cu12=={cuda}.5.8")
     env.dist("nvidia-cublas-cu12", f"{cuda}.5.8")
@@ -94,7 +94,7 @@ def test_a_driver_that_is_older_than_every_cuda_here(patient: Patient) -> None:
 
 
 def test_the_driver_and_pytorch_before_the_driver_and_the_toolkit(patient: Patient) -> None:
-    """A toolkit does nothing for a PyTorch that brings its own CUDA."""
+    """For a PyTorch that brings its own CUDA another build is proposed, not a toolkit."""
     torch(patient, "12.4")
     patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", "13.0.88"))
     patient.env["CUDASWITCH_DRIVER"] = "470.57.02"
@@ -152,7 +152,7 @@ def test_what_a_framework_brings_is_not_cured_by_a_toolkit(
 
 
 def test_of_a_major_alone_the_builds_are_named(patient: Patient) -> None:
-    """JAX's plugin says 12, and may be built with a newer minor than the driver was made for."""
+    """For JAX's plugin, which names only major 12, builds are named: its minor may be too new."""
     env = patient.virtualenv()
     for dist, version in (
         *((name, "0.4.30") for name in ("jax", "jaxlib", "jax-cuda12-plugin")),
@@ -167,7 +167,7 @@ def test_of_a_major_alone_the_builds_are_named(patient: Patient) -> None:
 
 
 def test_ptx_needs_an_older_toolkit_than_the_driver_runs(patient: Patient) -> None:
-    """By minor version compatibility the driver runs 12.4, and does not compile its PTX."""
+    """Minor version compatibility lets the driver run 12.4, but not compile its PTX."""
     patient.env["CUDASWITCH_DRIVER"] = "535.104.05"
     patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", "13.0.88"))
     for version in ("12.1.105", "12.2.140", "12.4.131"):
