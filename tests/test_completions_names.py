@@ -81,7 +81,7 @@ def test_files_are_offered_beside_words(home: Home, shell: str) -> None:
 
 @pytest.mark.parametrize("shell", SCRIPTS)
 def test_micromamba_s_own_places(home: Home, shell: str) -> None:
-    """Without MAMBA_ROOT_PREFIX: the older one where it is there, else the person's data folder."""
+    """Without MAMBA_ROOT_PREFIX: ~/micromamba if it is there, else `mamba` in the data folder."""
     data = home.path / "some data"
     home.env["XDG_DATA_HOME"] = str(data)
     for name, root in (("newer", data / "mamba"), ("older", home.path / "micromamba")):

@@ -186,7 +186,7 @@ def test_a_cupy_beside_conda_s_cuda_runs_without_the_cudnn_that_it_may_use(env):
 
 @pytest.fixture
 def beside_conda(env, monkeypatch):
-    """TensorFlow by pip with conda's cudatoolkit, as TensorFlow's guide had it up to 2.12."""
+    """TensorFlow by pip with conda's cudatoolkit, as in TensorFlow's guide up to 2.12."""
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
     env.dist("tensorflow", "2.10.0")
     env.conda("cudatoolkit", "11.2.2", "hbe64b41_10")
@@ -241,7 +241,7 @@ def test_what_does_not_lead_there(beside_conda, file, text):
 
 @pytest.fixture
 def by_the_guide(env, monkeypatch):
-    """TensorFlow with the cudatoolkit of conda and cuDNN by pip, as its guide for 2.12 had it."""
+    """TensorFlow 2.12 with conda's cudatoolkit and cuDNN by pip, as in TensorFlow's guide."""
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
     env.dist("tensorflow", "2.12.0")
     env.file("tensorflow/python/platform/build_info.py", build_info(ORDERED, "11.8", "8"))

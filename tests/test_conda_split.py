@@ -172,7 +172,7 @@ int main(void) { printf("%zu\\n", cudnnGetVersion()); return CUDNN_VERSION != cu
 
 @pytest.mark.parametrize("door", ["channel", "files", "one by one"])
 def test_cudnn_in_pieces(split: Path, tmp_path: Path, door: str) -> None:
-    """It is whole: headers, the link for the linker, and the library, of one build."""
+    """cuDNN in pieces becomes whole: headers, the linker's link and the library, of one build."""
     home = make_home(tmp_path)
     packages = cudnn_in_pieces(tmp_path / "made")
     shutil.copytree(split / "conda-forge", tmp_path / "channel")

@@ -181,7 +181,7 @@ def test_a_file_holds_the_variables_of_whoever_is_asked_for(tmp_path: Path) -> N
 def test_files_that_variables_lead_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, file: str
 ) -> None:
-    """Miniforge keeps its channels in the base, which CONDA_EXE tells."""
+    """Variables lead to files, such as CONDA_EXE to the base, where Miniforge has its channels."""
     (tmp_path / file).parent.mkdir(parents=True)
     (tmp_path / file).write_text("channels: [theirs]\n")
     assert usual_channels() != ("theirs",)
@@ -232,7 +232,7 @@ def test_a_broken_file_is_named_and_not_quoted(tmp_path: Path, text: str) -> Non
 
 
 def test_credentials_stay_where_they_are(tmp_path: Path, tree: Path, server: FolderServer) -> None:
-    """In no origin, no message, and no file of the cache, whether it works or not."""
+    """A channel's credentials are in no origin, message or cached file, come success or failure."""
     (tree / "t").mkdir(exist_ok=True)
     inside = tree / "t" / SECRET
     if not inside.exists():

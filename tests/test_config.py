@@ -219,7 +219,7 @@ def test_the_file_stays_as_people_wrote_it(person: Person) -> None:
 
 
 def test_a_file_is_private_unless_people_made_it_readable(person: Person) -> None:
-    """A lab has one for all, by CUDASWITCH_CONFIG. In a mirror's URL may be a password."""
+    """A file made readable, as for a lab, stays so until a URL in it has a password."""
 
     def mode_after(*words: str) -> int:
         person.says("config", "set", *words)
@@ -345,7 +345,7 @@ def test_the_variable_for_the_file(person: Person, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("chosen", ["", "~nosuch/c.toml"])
 def test_without_a_home_folder_there_is_no_file(person: Person, chosen: str) -> None:
-    """The working directory has folders of those names, which are nobody's settings."""
+    """Where no home folder is known, a folder `~` in the working directory holds no settings."""
     for name in ("~/.config/cudaswitch/config.toml", "~nosuch/c.toml"):
         (person.home / name).parent.mkdir(parents=True)
         (person.home / name).write_text("jobs = 9\n")
@@ -392,7 +392,7 @@ def test_shared_stores_are_searched(person: Person, tmp_path: Path) -> None:
 
 
 def test_no_library_folder_unless_asked(person: Person, tmp_path: Path) -> None:
-    """`libraries` holds where nothing was said; of `always` it is the command that warns."""
+    """`libraries` is a default; for `always` no answer is kept, since the command must warn."""
     kit = tmp_path / "cuda-12.4"
     made(kit)
     assert person.run("adopt", str(kit), "--as", "12.4").returncode == 0
@@ -423,7 +423,7 @@ def test_what_a_mistake_kept_from_coming_true_does_when_it_goes(
 
 
 def test_pinned_environments_follow_libraries(person: Person, tmp_path: Path) -> None:
-    """Their hooks hold the finished change, so what is set is written into them."""
+    """Hooks of pinned environments hold the finished change, so `libraries` is written there."""
     kit, prefix = tmp_path / "cuda-12.4", tmp_path / "env"
     made(kit)
     assert person.run("adopt", str(kit), "--as", "12.4").returncode == 0

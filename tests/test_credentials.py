@@ -33,7 +33,7 @@ PIP = {"PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": "", "PIP_RETRIES": "0"}
 
 
 class Watched:
-    """Looks at the command lines of all processes, again and again; `seen` has the canary."""
+    """Looks at the command lines of all processes again and again; `seen` has those with SECRET."""
 
     def __init__(self) -> None:
         self.seen: set[str] = set()
@@ -132,7 +132,7 @@ WAYS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_sources_by_variables(server: FolderServer, home: Home, tmp_path: Path, way: str) -> None:
-    """Locked and installed, here and from the lock file elsewhere; then the server says no."""
+    """Passwords in variables serve `lock`, `install` and `sync`, and are shown nowhere."""
     variables, words = WAYS[way]
     secret: dict[str, str | None] = {k: v.replace("{at}", at(server)) for k, v in variables.items()}
     fresh, lock = make_home(tmp_path / "fresh"), tmp_path / "cuda.lock"

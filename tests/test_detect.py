@@ -139,7 +139,7 @@ def test_folders_in_a_circle(tmp_path):
 
 
 def test_an_environment_without_packages(tmp_path):
-    """As `conda create -n thesis` makes it, where no package is named."""
+    """An environment of conda without packages, as `conda create -n thesis` makes it, is noted."""
     (tmp_path / "conda-meta").mkdir()
     (tmp_path / "conda-meta" / "history").touch()
     answer = resolve(facts_of(tmp_path, driver=NEW_DRIVER), [])
@@ -282,7 +282,7 @@ def test_an_environment_may_not_be_named_at_all():
 
 @pytest.mark.parametrize("kind", ["conda", "virtualenv"])
 def test_what_an_older_python_left_behind_counts_no_more(tmp_path, kind):
-    """Python was upgraded in place: nothing reads the site-packages of the one before."""
+    """After an upgrade of Python in place, the older one's site-packages no longer count."""
     old = Env(tmp_path / "env", "lib/python3.8/site-packages")
     old.torch("1.12.1+cu116", "11.6")
     if kind == "conda":

@@ -188,8 +188,7 @@ def test_for_programs_and_libraries(home: Home, put, tmp_path: Path) -> None:
     for consumer in ("tool", "tool.exe", str(program)):
         told = which(home, "cudart64_110.dll", "--from", consumer, **machine.variables)
         assert (told["path"], told["consumer"]) == (beside, str(program))
-    # The needs of a library that LoadLibrary finds are searched in LoadLibrary's order, not in its
-    # own folder.
+    # For a library that LoadLibrary finds, its order counts, not the library's own folder.
     outer = put(machine.first / "outer.dll", "cudart64_110.dll")
     told = which(home, "cudart64_110.dll", "--from", "outer.dll", **machine.variables)
     assert told["path"] == str(machine.second / "cudart64_110.dll")

@@ -47,7 +47,7 @@ def test_every_rule_has_a_case() -> None:
 def test_commands_are_of_the_shell(
     patient: Patient, require: Callable[[str], str], shell: str
 ) -> None:
-    """Set, take away, put first, bring a toolkit: printed for $SHELL, and run in it."""
+    """Commands that set, unset, reorder or bring a toolkit are printed for $SHELL and run there."""
     require(shell)
     patient.shell = shell
     kit = patient.toolkit(patient.work / HOSTILE_FOLDER / "kit")
@@ -266,7 +266,7 @@ EARLIER_LEAVE = (
 
 @pytest.mark.parametrize("conda", [False, True])
 def test_hooks_of_an_earlier_cudaswitch_are_one_finding(patient: Patient, conda: bool) -> None:
-    """They do what they did: neither has somebody edited them, nor is a part lost."""
+    """Hooks of an earlier cudaswitch, which still work, count neither as edited nor as lost."""
     patient.adopt("12.4.131")
     env = patient.virtualenv(conda=conda)
     patient.run("pin", "12.4", "-p", env.prefix)
@@ -381,7 +381,7 @@ def test_a_choice_whose_toolkit_is_gone(patient: Patient) -> None:
 
 
 def test_a_pin_that_came_from_another_terminal(patient: Patient) -> None:
-    """Its hook has not run here: activating again runs it, and outlives no deactivation."""
+    """Activating again runs a hook that was pinned in another terminal; deactivating undoes it."""
     kit = patient.adopt("12.4.131")
     prefix = patient.work / "a venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)

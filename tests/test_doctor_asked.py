@@ -33,7 +33,7 @@ COMMANDS = ("cudaswitch", "chmod", "eval", "export", "mv", "unset", "vi")
 
 
 def told_as_current_does(patient: Patient) -> dict[str, str]:
-    """Return the finding: what `current` says, and a command; what of it is none is evidence."""
+    """Return the finding: its evidence is what `current` says, but for a hint that is the fix."""
     done = patient.home.run("current", **patient.env)
     message = refused(done).removeprefix("cudaswitch: ")
     hint = done.stderr.splitlines()[1].removeprefix("hint: ")
@@ -111,7 +111,7 @@ def test_a_variable(patient: Patient, text: str, fix: str) -> None:
 
 
 def test_shells_follow_a_weaker_request_than_the_variable(patient: Patient) -> None:
-    """A version file without an answer switches nothing, and the variable leaves it to the file."""
+    """A version file without an answer switches nothing; a variable without one is passed over."""
     kit = patient.adopt("12.4.131")
     file = patient.home.path / ".cuda-version"
     prompt = f'cd {file.parent}; eval "$(cudaswitch init bash)"; eval "$PROMPT_COMMAND"'
@@ -165,7 +165,7 @@ def test_one_cause_is_one_finding(patient: Patient) -> None:
 
 
 def test_a_pin_to_an_alias_that_was_deleted(patient: Patient) -> None:
-    """It gets what it stood for again, though there is a newer one; where that is gone, none."""
+    """A deleted alias is made again for what it meant, not for the newest; unless that is gone."""
     patient.adopt("11.8.89")
     patient.adopt("12.4.131")
     env = patient.virtualenv()
@@ -231,7 +231,7 @@ def test_a_toolkit_that_is_gone_is_installed_again(
 
 @pytest.mark.parametrize("damage", ["damaged", "lost"])
 def test_a_toolkit_without_its_record_is_repaired(patient: Patient, damage: str) -> None:
-    """Its name is taken: to install what is asked for would be refused."""
+    """A toolkit without its record is repaired: as its name is taken, `install` would refuse."""
     env = patient.virtualenv()
     patient.run("install", builders.cudatoolkit_10_1(patient.work / "packages"))
     patient.run("pin", "10.1", "-p", env.prefix)

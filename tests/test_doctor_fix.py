@@ -222,7 +222,7 @@ def test_what_is_shown_drives_no_terminal(patient: Patient) -> None:
 
 @pytest.mark.parametrize("variables", [{}, {"env": None}, {"env": {"A": "1"}}])
 def test_a_kernel_starts_with_its_pin(patient: Patient, variables: dict[str, Any]) -> None:
-    """Run as Jupyter runs it: the command of kernel.json with the variables of kernel.json."""
+    """A mended kernel has its pin when run as Jupyter does, by kernel.json's argv and variables."""
     CASES["CS084"](patient)
     file = patient.home.path / "xdg-data/jupyter/kernels/mine/kernel.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | variables))

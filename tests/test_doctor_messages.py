@@ -78,7 +78,7 @@ UNSUITABLE = [
     ],
 )  # fmt: skip
 def test_cmake_says_what_it_wants(facts: Facts, lines: list[str], told: str) -> None:
-    """It has found an nvcc, and adds where in its own modules it stopped."""
+    """Where CMake finds an unsuitable nvcc, the version that it wants is installed."""
     text = "\n".join(["CMake Error at a.cmake:230 (message):", *lines, "Call Stack"])
     [finding] = explain(text, facts, [])
     assert told in finding.rule.title
@@ -134,7 +134,7 @@ PASTED = "ImportError: libcusparse.so.12: undefined symbol: __nvJitLinkAddData_1
 
 
 def test_facts_of_this_machine_are_the_evidence(patient: Patient) -> None:
-    """The rule that finds the cause here gives its command; without it the table's stands."""
+    """A rule that finds the cause here gives its command; without one the table's stands."""
     from doctoring.environment import toolkit_first
 
     toolkit_first(patient)
@@ -186,7 +186,7 @@ def test_a_virtualenv_is_activated_in_the_persons_shell(
 
 @pytest.mark.parametrize("row", messages(), ids=lambda row: row.code)
 def test_long_lines_take_no_time(row: Message) -> None:
-    """What a pattern looks for, again and again up to the width that is read, and no end of it."""
+    """A line that repeats what a pattern looks for, as far as lines are read, takes no time."""
     words = re.findall(r"[A-Za-z_/.]{3,}", row.pattern.pattern.replace("\\", ""))
     lines = [word * (2_000 // len(word)) for word in {*words, "A", " ", "a: ", "libcuda.so"}]
     start = time.process_time()
@@ -220,7 +220,7 @@ TOO_LONG = "9" * 30
     ],
 )
 def test_what_is_no_version(facts: Facts, line: str, code: str, version: str, other: str) -> None:
-    """The same line tells a cause with a version in it, and none with a number that is none."""
+    """A line has a cause with a version in it, and none with a number that is no version."""
     [told] = explain(line.format(version), facts, [])
     assert told.rule.code == code
     assert explain(line.format(other), facts, []) == []
@@ -258,7 +258,7 @@ def test_a_version_that_no_toolkit_goes_with(facts: Facts, line: str, code: str)
     ],
 )
 def test_what_tells_no_cause(facts: Facts, line: str) -> None:
-    """Lines of healthy logs, and those of failures that say nothing about CUDA."""
+    """Lines of healthy logs, and of failures that say nothing about CUDA, have no cause."""
     assert explain(line, facts, []) == []
 
 
@@ -271,6 +271,6 @@ def test_nothing_of_a_message_is_run() -> None:
             if name in row.pattern.groupindex:
                 inside = re.search(rf"\(\?P<{name}>(.*?)\)", row.pattern.pattern)
                 assert inside
-                # A few digits at a time: what is longer is no version.
+                # Only a few digits at a time: a longer number is no version.
                 digits = r"\\d\{\d,\d\}"
                 assert re.fullmatch(rf"{digits}(\(\?:\\\.{digits})?", inside[1]), row

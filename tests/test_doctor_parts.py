@@ -28,7 +28,7 @@ NO_NVCC = (
 
 
 def said(patient: Patient, installed: dict[str, bool], pasted: str) -> str:
-    """Tell the command for a message where toolkits are installed, with nvcc or without."""
+    """Return the command for a message where toolkits are installed, with nvcc or without."""
     for version, nvcc in installed.items():
         patient.adopt(version, nvcc=nvcc)
     return patient.told(pasted)["fix"]
@@ -113,7 +113,7 @@ BUILTINS = "nvrtc: error: failed to open libnvrtc-builtins.so.{}.\n  Make sure t
 
 
 def test_a_toolkit_that_has_the_builtins_of_nvrtc(patient: Patient) -> None:
-    """They are of one release, and LD_LIBRARY_PATH with another one's is not what hides them."""
+    """nvrtc's builtins are of one release, which is brought whatever LD_LIBRARY_PATH has."""
     kit = patient.adopt("12.8.93")
     patient.env["LD_LIBRARY_PATH"] = f"{kit}/lib64"
     assert patient.told(BUILTINS.format("12.6"))["fix"].startswith("cudaswitch install 12.6 && ")
@@ -147,7 +147,7 @@ def test_a_jax_that_was_built_with_a_newer_cuda(patient: Patient) -> None:
 
 
 def test_one_of_the_libraries_that_cuda_pathfinder_names(patient: Patient) -> None:
-    """It names those of all majors, and none of them for anybody in particular."""
+    """cuda-pathfinder names a library of each major; the one that serves here is brought."""
     pasted = 'Error: Failure finding "libnvrtc.so.13 or libnvrtc.so.12": No such file: libnvrtc'
     assert patient.told(pasted)["fix"].startswith("cudaswitch install 13 && ")
     patient.env["CUDASWITCH_DRIVER"] = "570.86.15"
@@ -221,7 +221,7 @@ def test_a_toolkit_that_was_installed_in_parts_lacks_a_header(patient: Patient, 
 
 
 def test_stubs_come_of_a_source_that_has_them(patient: Patient) -> None:
-    """Of any toolkit here that has them, active or not: `use` sets no LIBRARY_PATH."""
+    """Stubs of any toolkit here will do, active or not, as `use` sets no LIBRARY_PATH."""
     pasted = "/usr/bin/ld: cannot find -lcuda: No such file or directory"
     patient.env["CUDA_HOME"] = str(patient.adopt("13.2.0"))
     fix = patient.told(pasted)["fix"]
@@ -247,7 +247,7 @@ def test_the_release_in_the_path_of_an_nvcc_that_is_not_there(patient: Patient, 
 
 
 def test_cmake_finds_nvcc_and_no_runtime_beside_it(patient: Patient) -> None:
-    """The version that it names is of the nvcc that it has found."""
+    """The version in CMake's message is that of the nvcc it found, so that release is brought."""
     patient.adopt("13.0.88")
     kit = patient.adopt("12.4.1")
     pasted = 'Could NOT find CUDAToolkit (missing: CUDA_CUDART) (found version "12.4.131")'
@@ -259,7 +259,7 @@ def test_cmake_finds_nvcc_and_no_runtime_beside_it(patient: Patient) -> None:
 
 
 def test_headers_a_folder_deeper(patient: Patient) -> None:
-    """From CUDA 13 on Thrust, CUB and libcu++ are in include/cccl."""
+    """From CUDA 13 on Thrust, CUB and libcu++ are looked for in include/cccl."""
     kit = patient.adopt("13.0.0")
     patient.env["CUDA_HOME"] = str(kit)
     for name in ("nv/target", "thrust/device_vector.h", "cuda/std/utility"):
@@ -299,7 +299,7 @@ def test_headers_a_folder_deeper(patient: Patient) -> None:
     ],
 )
 def test_what_else_asks_for_a_toolkit(patient: Patient, pasted: str, code: str, fix: str) -> None:
-    """The newest here is a runtime alone."""
+    """Other messages need a toolkit with nvcc, too, while the newest here is a runtime alone."""
     for version, nvcc in (("11.8.89", True), ("12.4.131", True), ("12.6.3", False)):
         patient.adopt(version, nvcc=nvcc)
     found = patient.told(pasted)
@@ -325,7 +325,7 @@ def test_other_flags_of_nvcc_stay(patient: Patient) -> None:
 
 
 def test_the_nvcc_on_path_alone_is_run(patient: Patient) -> None:
-    """Lists and variables may name folders that anybody has filled; there the files tell."""
+    """Only the nvcc on PATH is run: lists and variables may name folders that anybody filled."""
     kit, ran = patient.toolkit(patient.work / "kit"), patient.work / "ran"
     (kit / "version.json").unlink()
     patient.program(kit / "bin/nvcc", f"#!/bin/sh\necho run > '{ran}'\n")
@@ -342,7 +342,7 @@ def test_the_nvcc_on_path_alone_is_run(patient: Patient) -> None:
 
 
 def redist(folder: Path) -> str:
-    """Lay NVIDIA's index of 12.4.1 with two pieces, and return its URL."""
+    """Lay out NVIDIA's index of 12.4.1 with two pieces, and return its URL."""
     library = builders.elf_library(folder / "made.so", "libcudart.so.12", {"a": 1}).read_bytes()
     nvcc = b"#!/bin/sh\necho 'Cuda compilation tools, release 12.4, V12.4.131'\n"
     pieces: dict[str, dict[str, Content]] = {
@@ -359,7 +359,7 @@ def redist(folder: Path) -> str:
 @pytest.mark.skipif(current_platform() != "linux-64", reason="its pieces are for linux-64")
 @pytest.mark.parametrize("whence", ["index", "file"])
 def test_what_is_told_brings_nvcc_at_once(patient: Patient, whence: str) -> None:
-    """Over the same release without it, and beside a toolkit of pieces, which sorts behind it."""
+    """The printed command brings nvcc, into the same release or beside a toolkit of pieces."""
     patient.env["CUDASWITCH_NVIDIA_URL"] = redist(patient.work / "made")
     piece = patient.work / "made/cuda_cudart-linux-x86_64-12.4.127-archive.tar.xz"
     only = ("12.4", "--from", "nvidia", "--components", "cudart")
@@ -383,7 +383,7 @@ def test_what_is_told_brings_nvcc_at_once(patient: Patient, whence: str) -> None
     ("version", "told"), [("13.0.88", "13.0"), ("12.4.99", ""), ("", "another toolkit")]
 )
 def test_another_nvcc_beside_a_toolkit_without(patient: Patient, version: str, told: str) -> None:
-    """One of the same release serves; one in a folder of programs is of nobody knows which."""
+    """An nvcc of the toolkit's release serves; one of another or an unknown release does not."""
     kit, other = patient.work / "kit", patient.work / "other"
     patient.toolkit(kit, "12.4.1", nvcc=False)
     if version:
@@ -401,7 +401,7 @@ def test_another_nvcc_beside_a_toolkit_without(patient: Patient, version: str, t
 
 
 def test_a_toolkit_that_is_left_out_of_the_path(patient: Patient) -> None:
-    """A wheel of CUDA that the framework does not use keeps it out, also once it is active."""
+    """Where an unused wheel of CUDA keeps a toolkit out of the path, the command puts it there."""
     env = patient.virtualenv()
     env.dist("tensorflow", "2.3.0")
     env.file("nvidia/cuda_runtime/lib/libcudart.so.12")

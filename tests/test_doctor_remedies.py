@@ -1,4 +1,4 @@
-"""The command that is told for a pasted message: of this machine, its toolkits and its driver."""
+"""The command for a pasted message suits this machine, its toolkits and its driver."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CUDNN = "libcudnn.so.{}: cannot open shared object file: No such file or directo
 def test_a_release_that_has_the_cudnn(
     patient: Patient, version: str, major: int, release: str
 ) -> None:
-    """No source has the full number of an adopted toolkit, nor cuDNN 8 for CUDA 13."""
+    """A release is named that has the cuDNN: no source has 12.4.131, nor cuDNN 8 for CUDA 13."""
     kit = patient.toolkit(patient.work / "kit", version or "12.4.131", nvcc=bool(version))
     if not version:
         (kit / "version.json").unlink()
@@ -74,7 +74,7 @@ def test_a_release_that_has_the_library(
 
 
 def test_the_library_of_the_framework(patient: Patient) -> None:
-    """The framework's CUDA has it as well as the newest, which the driver here does not run."""
+    """A library comes with the framework's CUDA, or else with the newest that the driver runs."""
     pasted = "Could not load dynamic library 'libcurand.so.10'; dlerror: cannot open"
     patient.env["CUDASWITCH_DRIVER"] = "470.57.02"
     for release in ("11", "11.8"):
@@ -172,7 +172,7 @@ def test_the_linker_is_led_to_the_toolkit(patient: Patient, library: str, folder
 
 
 def test_nushell_is_told_what_off_can_undo(patient: Patient) -> None:
-    """What it reads from `env` is undone by nobody."""
+    """Nushell is given `use`, which `off` undoes; what it reads from `env` nothing can undo."""
     patient.env["SHELL"] = "nu"
     patient.adopt("12.4.131")
     pasted = "libcudart.so.12: cannot open shared object file"
@@ -324,7 +324,7 @@ WRAPPERS = [
 
 @pytest.mark.parametrize("script", WRAPPERS)
 def test_an_nvcc_behind_a_script_is_that_of_its_toolkit(patient: Patient, script: str) -> None:
-    """/usr/local/bin/nvcc is in no toolkit, and /usr/local/lib64 is nothing to make there."""
+    """A script that starts nvcc, as /usr/local/bin/nvcc may be, stands for nvcc's toolkit."""
     kit = patient.toolkit(patient.work / "kit", "13.0.88")
     local = patient.work / "around"
     (local / "lib").mkdir(parents=True)
@@ -370,7 +370,7 @@ def test_a_newer_cudnn_where_the_framework_takes_it_from(patient: Patient) -> No
 def test_a_newer_cudnn_is_for_a_cuda_that_is_loaded(
     patient: Patient, built: str, such: str
 ) -> None:
-    """Without an environment the table of releases tells for which that is."""
+    """Without an environment the table of releases says for which CUDA a newer cuDNN is."""
     pasted = f"Loaded runtime CuDNN library: 8.1.0 but source was compiled with: {built}."
     assert patient.told(pasted)["fix"].startswith(f"cudaswitch install {such} && ")
 
@@ -383,7 +383,7 @@ def test_a_newer_cudnn_is_for_a_cuda_that_is_loaded(
     ],
 )
 def test_a_compiler_that_pytorch_takes(patient: Patient, told: str, program: str) -> None:
-    """Older releases of it name the newest one in brackets, newer ones the first they refuse."""
+    """PyTorch names the newest gcc that it takes, or in newer releases the first it refuses."""
     said = "The current installed version of g++ (14.2.0) is greater than the maximum required"
     found = patient.told(f"RuntimeError: {said} version {told}")
     assert found["fix"] == f"export CXX={program}"

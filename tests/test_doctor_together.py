@@ -23,7 +23,7 @@ TF_2_5 = (*TF_2_4[:-2], "cusolver.so.11", "cusparse.so.11")
 
 
 def told(patient: Patient, *libraries: str, says: str = TENSORFLOW) -> dict[str, str]:
-    """Paste what a program says of libraries; return the command of each finding."""
+    """Paste what a program says about libraries; return the command of each finding."""
     lines = [says.format(f"lib{library}") for library in libraries]
     pasted = "\n".join([*lines, *([SKIPPED] if says == TENSORFLOW else [])])
     done = patient.home.run("doctor", "--json", stdin=pasted, **patient.env)
@@ -42,7 +42,7 @@ def told(patient: Patient, *libraries: str, says: str = TENSORFLOW) -> dict[str,
 def test_the_log_of_a_tensorflow(
     patient: Patient, libraries: list[str], cudnn: int, release: str
 ) -> None:
-    """A log names six or seven libraries: 10 is the number of some in CUDA 10.1 to 13."""
+    """All libraries of a log tell the release: some have number 10 in all of CUDA 10.1 to 13."""
     fixes = told(patient, *libraries, f"cudnn.so.{cudnn}")
     last = "CS107" if cudnn == 7 else "CS165"
     assert list(fixes) == ["CS108", "CS109", last]
@@ -61,7 +61,7 @@ def test_the_log_of_a_tensorflow(
     ],
 )
 def test_an_old_tensorflow_is_for_no_cuda_12(patient: Patient, library: str, release: str) -> None:
-    """Newer ones can be made to say the same: a library of CUDA 12 is believed."""
+    """An old TensorFlow gets no CUDA 12, except for a library of 12, which newer ones name."""
     for active in (False, True):
         if active:
             patient.env["CUDA_HOME"] = str(patient.adopt("12.4.131"))
@@ -82,7 +82,7 @@ def test_the_framework_here_knows_its_cuda_better(patient: Patient) -> None:
 
 
 def test_a_toolkit_that_has_them_all_goes_first(patient: Patient) -> None:
-    """The newest here lacks one of them, and one that is too new has both under their names."""
+    """A toolkit that has all the libraries goes before newer ones that lack one or are too new."""
     for version in ("11.2.152", "11.5.119", "12.4.131"):
         patient.adopt(version)
     (patient.work / "kits/11.5.119/lib64/libcusolver.so.11").unlink()
@@ -97,7 +97,7 @@ def test_a_toolkit_that_has_them_all_goes_first(patient: Patient) -> None:
     [
         (("cudart.so.12", "curand.so.10", "cudnn.so.9"), ["12", "12", "12.9 --cudnn 9"]),
         (("curand.so.10", "cufft.so.11", "cudnn.so.8"), ["12", "12.2 --cudnn 8"]),
-        # Two programs: each has its own.
+        # Two programs, each with a CUDA of its own.
         (("cudart.so.11.0", "cublas.so.12"), ["11", "12"]),
     ],
 )
@@ -111,7 +111,7 @@ def test_what_other_programs_miss(
 
 
 def test_libraries_that_are_not_named(patient: Patient) -> None:
-    """Only what is named tells which they are; TensorRT's is none that GPUs need."""
+    """Libraries that a log does not name stay unknown, and TensorRT's is none that GPUs need."""
     assert set(told(patient)) == {"CS110"}
     assert set(told(patient, "nvinfer.so.7")) == {"CS110", "CS173"}
     assert set(told(patient, "cudnn.so.8")) == {"CS165"}

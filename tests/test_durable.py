@@ -18,7 +18,7 @@ from tools import as_plain_user, root_only
 from traced import CALLS, FLUSHED, MADE, RENAMED, Call, traced
 
 REBUILT = ("store/requests", "store/auto", "store/shims", "home/xdg-cache", "store/.staging")
-"""Where nothing has to last: what is worked out again, or checked on every reading."""
+"""Where nothing has to last: it is worked out again, or checked on every reading."""
 
 
 OTHER = 12345
@@ -54,7 +54,7 @@ def check_order(root: Path, calls: list[Call]) -> list[str]:
 
 
 def changes(source: Path, calls: list[Call]) -> dict[Path, int]:
-    """Map what changed below `source`, or is it, to when it did last: files and folders."""
+    """Map `source` and all below it that changed, files and folders, to when it last did."""
     found: dict[Path, int] = {}
     for call in calls:
         for path in call.paths:
@@ -72,7 +72,7 @@ def changes(source: Path, calls: list[Call]) -> dict[Path, int]:
         if call.name in RENAMED:
             for path in call.paths:
                 if source in path.parents:
-                    # A temporary file that was flushed under that name, and its folder.
+                    # The file was flushed under its temporary name; what changed now is its folder.
                     found.pop(path, None)
                     found[path.parent] = call.ended
     return found
@@ -158,7 +158,7 @@ def test_a_file_hands_on_its_mode(tmp_path: Path, mode: int) -> None:
 
 @root_only
 def test_a_file_hands_on_its_group_where_that_may_be(tmp_path: Path) -> None:
-    """`chown -R` with a user alone leaves root's group, which is none of that user's."""
+    """A file keeps its group where its writer may set it; else the group gets what others have."""
     code = (
         "import sys; from pathlib import Path; from cudaswitch import durable\n"
         "durable.write_all({Path(at): 'y' for at in sys.argv[1:]}, kept=True)"

@@ -1,4 +1,4 @@
-"""`env`: the change for each format and shell, read back as those who take it read it."""
+"""`env`: the change for each format and shell, read back as its consumers read it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_env_as_dotenv_is_read_alike_by_those_who_take_it(
     lent: Home, tmp_path: Path, value: str, read: Callable[[Path], dict[str, str | None]]
 ) -> None:
     done = lent.run("env", "10.1", "--format", "dotenv", LD_LIBRARY_PATH=value)
-    # Docker takes what stands behind the sign as it is.
+    # Docker takes what follows the equals sign as it is.
     assert f"CUDA_HOME={kit(lent)}" in succeeded(done)
     (tmp_path / ".env").write_text(done.stdout)
     wanted = expected(lent) | {"LD_LIBRARY_PATH": f"{kit(lent)}/lib64:{value}"}
@@ -116,7 +116,7 @@ def test_env_for_github(lent: Home) -> None:
 
 @pytest.mark.parametrize("form", ["dotenv", "github"])
 def test_a_file_that_cannot_unset_hides_no_gpu(lent: Home, form: str) -> None:
-    """To CUDA an empty list of GPUs is one without any."""
+    """Formats that cannot unset leave out the list of GPUs: an empty one hides all from CUDA."""
     chosen = ("exec", "10.1", "--gpus", "0", "--", console_script(), "env")
     done = lent.run(*chosen, "10.1", "--cudnn", "none", "--format", form)
     names = {line.partition("=")[0] for line in succeeded(done)}
@@ -124,7 +124,7 @@ def test_a_file_that_cannot_unset_hides_no_gpu(lent: Home, form: str) -> None:
     assert not names & {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"}
     [said] = done.stderr.splitlines()
     assert said.startswith("cudaswitch: CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER: left out")
-    # What is given back is no empty value.
+    # A value that is given back is not empty, so it is written.
     mine = lent.run(*chosen, "system", "--format", form, CUDA_VISIBLE_DEVICES="3")
     given_back = [line for line in succeeded(mine) if line.startswith("CUDA_VISIBLE_DEVICES=")]
     assert given_back == ["CUDA_VISIBLE_DEVICES=3"]
@@ -164,7 +164,7 @@ def read_as_github_does(text: str) -> dict[str, str]:
 
 
 def test_env_as_a_modulefile_is_tcl(tmp_path: Path) -> None:
-    """In Tcl brackets within quotes run commands."""
+    """A modulefile is quoted for Tcl, where brackets within quotes run commands."""
     tclsh = require("tclsh")
     home = make_home(tmp_path / "a [exec touch trap] {è} #")
     succeeded(home.run("install", builders.cudatoolkit_10_1(tmp_path)))
@@ -189,7 +189,7 @@ def test_env_as_a_modulefile_is_tcl(tmp_path: Path) -> None:
 
 
 def test_a_modulefile_has_the_order_of_a_shell(home: Home, tmp_path: Path) -> None:
-    """Each of its lines puts a folder before those of the lines above."""
+    """A modulefile lists folders in reverse, as each line puts its own before those above."""
     place = toolkit(tmp_path / "cuda-11.2")
     (place / "extras/CUPTI/lib64").mkdir(parents=True)
     succeeded(home.run("adopt", place))
@@ -224,7 +224,7 @@ def test_env_of_an_unknown_shell(lent: Home) -> None:
     [("dash", "sh"), ("ash", "sh"), ("yash", "sh"), ("strange", "sh"), ("csh", "tcsh")],
 )
 def test_env_of_a_shell_that_is_another_ones_kin(lent: Home, name: str, row: str) -> None:
-    """bash's words are not dash's, and no csh understands them."""
+    """A shell gets the words of its kin: dash does not take those of bash, nor csh either's."""
     mine = lent.run("env", "10.1", SHELL=f"/bin/{name}")
     assert succeeded(mine) == succeeded(lent.run("env", "10.1", "--shell", row))
     hint = "init tcsh" if row == "tcsh" else "env 10.1 --shell sh"
@@ -232,7 +232,7 @@ def test_env_of_a_shell_that_is_another_ones_kin(lent: Home, name: str, row: str
 
 
 def typed(home: Home, command: list[str], login: str) -> subprocess.CompletedProcess[str]:
-    """Run a command that finds `cudaswitch` on PATH, with `login` as the person's own shell."""
+    """Run a command that finds `cudaswitch` on PATH, with `login` as the user's own shell."""
     path = f"{Path(console_script()).parent}:{home.env['PATH']}"
     env = home.env | {"SHELL": f"/usr/bin/{login}", "PATH": path}
     return subprocess.run(
@@ -246,7 +246,7 @@ EVALUATE = 'eval "$(cudaswitch env 10.1)"; echo "$CUDA_HOME"'
 @pytest.mark.parametrize("login", ["bash", "fish", "tcsh", "none"])
 @pytest.mark.parametrize("shell", ["dash", "bash", "zsh", "fish", "busybox sh", "make"])
 def test_env_is_for_the_shell_that_asks(lent: Home, tmp_path: Path, shell: str, login: str) -> None:
-    """That of $SHELL does not run what is in a script, a recipe or a shell within another."""
+    """`env` is for the shell that runs it, in a script, a recipe or a shell, not for $SHELL."""
     name, *more = shell.split()
     command = [require(name), *more, "-c", EVALUATE]
     if shell == "make":
@@ -258,7 +258,7 @@ def test_env_is_for_the_shell_that_asks(lent: Home, tmp_path: Path, shell: str, 
 
 
 def test_env_is_for_a_shell_that_was_updated_while_it_is_open(lent: Home, tmp_path: Path) -> None:
-    """Its program is of an older file, or has its version in its name."""
+    """`env` knows a shell whose program was replaced, or has its version in its name."""
     shell = tmp_path / "fish-3.6.1"
     shutil.copy(require("fish"), shell)
     script = f"rm {shell}; cudaswitch env 10.1 | source; echo $CUDA_HOME"
@@ -287,14 +287,14 @@ WITHOUT = {
     "elvish": "eval (cudaswitch env {} --shell elvish | slurp)",
     **dict.fromkeys(("ksh", "mksh"), "cudaswitch exec {} -- ksh"),
 }
-"""Shells without an integration, and what brings a request into one."""
+"""Shell without an integration → what brings a request into it."""
 
 
 @pytest.mark.parametrize("shell", WITHOUT)
 def test_current_names_what_a_shell_without_integration_has(
     lent: Home, tmp_path: Path, shell: str
 ) -> None:
-    """`init --install` would say that it knows no startup file, `use` would name this."""
+    """`current` names what works in such a shell, since neither `init --install` nor `use` does."""
     name, *more = shell.split()
 
     def hint(*before: str | Path) -> str:
@@ -305,7 +305,7 @@ def test_current_names_what_a_shell_without_integration_has(
     exec_ = (console_script(), "exec", "10.1", "--", "env")
     assert hint(*exec_, "CUDA_HOME=/x") == there
     assert hint("env", "_CUDASWITCH_U=/gone") == WITHOUT[shell].format("system")
-    # Hooks come with the activation in those that read any.
+    # Shells that read hooks get them with the activation.
     prefix = conda_prefix(tmp_path / "env")
     succeeded(lent.run("pin", "10.1", "-p", prefix))
     inside = "activate the environment again" if WITHOUT[shell] == SH else there

@@ -40,7 +40,7 @@ def conda(tmp_path: Path) -> Path:
 
 
 def test_a_name_is_no_path_that_ends_alike(stocked: Home, conda: Path, tmp_path: Path) -> None:
-    """`conda create -p ./torch` came before `conda create -n torch`."""
+    """A name means the environment that has it, not an older one whose path only ends in it."""
     by_path = conda_prefix(tmp_path / "project" / "torch")
     by_name = conda_prefix(conda / "envs" / "torch")
     register(stocked, by_path, by_name)
@@ -79,7 +79,7 @@ def test_the_base(stocked: Home, conda: Path, tmp_path: Path) -> None:
 def test_the_base_where_nothing_of_conda_s_has_run(
     stocked: Home, conda: Path, tmp_path: Path
 ) -> None:
-    """In scripts, cron and images; other environments have conda installed, or are called so."""
+    """The base is found in scripts, cron and images, whatever else has conda or is called base."""
     inner = root(conda / "envs" / "c")
     called = conda_prefix(tmp_path / "project" / "base")
     register(stocked, called, inner)
@@ -129,7 +129,7 @@ def test_a_pin_is_told_as_it_is_written(
 
 
 def test_an_old_virtualenv(stocked: Home, tmp_path: Path) -> None:
-    """What virtualenv below 20 makes has no pyvenv.cfg."""
+    """A virtualenv by a version below 20 counts as one, though it has no pyvenv.cfg."""
     (tmp_path / "work/old/bin").mkdir(parents=True)
     (tmp_path / "work/old/bin/activate").touch()
     (tmp_path / "work/old/bin/activate_this.py").touch()
@@ -156,7 +156,7 @@ def test_folders_that_a_person_names_by_the_home(
 def test_folders_that_conda_is_told_of(
     stocked: Home, conda: Path, tmp_path: Path, setting: str
 ) -> None:
-    """In its own files: they come before those of the base, and before what was noted by path."""
+    """Folders of conda's own files come before those of the base and environments noted by path."""
     own, of_base = stocked.path / "envs" / "torch", conda / "envs" / "torch"
     for prefix in (own, of_base):
         conda_prefix(prefix)
@@ -168,7 +168,7 @@ def test_folders_that_conda_is_told_of(
     elsewhere = conda_prefix(tmp_path / "envs" / "torch")
     assert meant(stocked, "torch", CONDA_ENVS_DIRS=str(tmp_path / "envs"), **exe) == elsewhere
     (stocked.path / ".condarc").unlink()
-    # The base's own file, where nothing of conda's has run in this shell.
+    # The base's own file counts, too, where nothing of conda's has run in this shell.
     (conda / ".condarc").write_text(f"envs_dirs:\n- {tmp_path}/envs\n")
     (conda / "condabin" / "conda").touch()
     path = f"{conda}/condabin:{stocked.env['PATH']}"
@@ -190,7 +190,7 @@ def test_the_person_s_own_folder_comes_first_where_the_base_is_another_s(
     exe = {"CONDA_EXE": str(conda / "bin" / "conda")}
     (conda / "conda-meta" / "history").touch()
     assert meant(stocked, "torch", **exe) == of_base
-    # Root may write everywhere: conda, too, takes it for another's where there is none.
+    # Root may write everywhere; like conda, we take a base without this file for another user's.
     (conda / "conda-meta" / "history").unlink()
     assert meant(stocked, "torch", **exe) == own
 
@@ -199,7 +199,7 @@ def test_the_person_s_own_folder_comes_first_where_the_base_is_another_s(
 def test_an_active_one_that_is_gone_is_no_reason_to_pin_the_directory(
     stocked: Home, tmp_path: Path, variable: str
 ) -> None:
-    """As after a folder was renamed in which somebody has an environment active."""
+    """If the active environment is gone, as after a rename, the directory is not pinned instead."""
     gone, base = tmp_path / "gone", tmp_path / "base"
     (base / "conda-meta").mkdir(parents=True)
     below = {"CONDA_PREFIX": str(base), "PATH": f"{gone}/bin:{base}/bin:{stocked.env['PATH']}"}
@@ -212,11 +212,11 @@ def test_an_active_one_that_is_gone_is_no_reason_to_pin_the_directory(
     succeeded(stocked.run("pin", "10.1", "--dir", ".", cwd=tmp_path, **active))
     done = stocked.run("unpin", "--dir", ".", cwd=tmp_path, **active)
     assert done.stderr == f"cudaswitch: removed `{tmp_path}/.cuda-version`\n"
-    # Behind one that was entered later it is nobody's concern.
+    # If another environment was entered later, the missing one does not matter.
     later = below | {"PATH": f"{base}/bin:{gone}/bin:{stocked.env['PATH']}"}
     done = stocked.run("pin", "10.1", cwd=tmp_path, **({"VIRTUAL_ENV": str(gone)} | later))
     assert f"`{base}` is pinned" in done.stderr
-    # What is there and is no environment is passed over, as micromamba's empty base.
+    # A folder that is no environment is passed over, as micromamba's empty base.
     gone.mkdir()
     succeeded(stocked.run("pin", "10.1", cwd=tmp_path, **{variable: str(gone)}))
     assert (tmp_path / ".cuda-version").exists()
@@ -240,7 +240,7 @@ def test_an_unknown_name_tells_what_may_be_meant(stocked: Home, conda: Path) -> 
 
 
 def test_where_micromamba_has_its_root_unless_it_is_told(stocked: Home, tmp_path: Path) -> None:
-    """The older place is taken where it is a root already, even without a base."""
+    """micromamba's older root is taken where it is a root already, even without a base."""
     stocked.env["XDG_DATA_HOME"] = str(tmp_path / "data")
     newer, older = tmp_path / "data" / "mamba", stocked.path / "micromamba"
     torch = conda_prefix(newer / "envs" / "torch")
@@ -308,7 +308,7 @@ def test_those_beside_one_that_conda_has_noted_are_known(stocked: Home, conda: P
 
 
 def test_the_active_one_is_known_by_its_name(stocked: Home, conda: Path, tmp_path: Path) -> None:
-    """Wherever it is; where another has the name in conda's order, that is what conda means."""
+    """The active environment goes by its name, unless conda's order gives that name to another."""
     active, other = (conda_prefix(tmp_path / at / "torch") for at in ("active", "other"))
     variables = {"CONDA_PREFIX": str(active), "CONDA_DEFAULT_ENV": "torch"}
     refused(stocked.run("pin", "10.1", "-n", "torch"), "there is no environment `torch`")

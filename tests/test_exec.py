@@ -1,4 +1,4 @@
-"""`exec`: one command with a toolkit, and nothing of ours between."""
+"""`exec`: one command with a toolkit, and nothing of ours in between."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_exec_becomes_the_command(lent: Home) -> None:
 
 @pytest.mark.parametrize("request_text", ["10.1", "system"])
 def test_exec_passes_on_what_has_a_name(lent: Home, request_text: str) -> None:
-    """A variable without one is nothing that Python can pass on; other odd names are."""
+    """Variables with odd names are passed on, but not one without a name, which Python cannot."""
     done = subprocess.run(
         ["env", "=weird", "a b=c", "BASH_FUNC_f%%=() { :; }", console_script(), "exec",
          request_text, "--", "env"],
@@ -54,7 +54,7 @@ def test_exec_passes_on_what_has_a_name(lent: Home, request_text: str) -> None:
 
 @pytest.mark.parametrize("options", [[], ["--libraries", "auto"]], ids=["plain", "through click"])
 def test_exec_ignores_no_signal_that_was_not_ignored(lent: Home, options: list[str]) -> None:
-    """Python ignores SIGPIPE for itself, and a program would complain where others just end."""
+    """A program gets the signals as they were: SIGPIPE, which Python ignores, is not ignored."""
     start = [console_script(), "exec", "10.1", *options, "--"]
     for ignored in ("", "HUP", "HUP INT TERM"):
         asked = [
@@ -93,7 +93,7 @@ def test_exec_without_a_request(lent: Home, tmp_path: Path) -> None:
 
 
 def test_exec_keeps_the_gpus_of_a_job(lent: Home, tmp_path: Path) -> None:
-    """Which was submitted where a toolkit with others is active; a request has its own, or none."""
+    """A job keeps its own GPUs, though submitted under others, unless its request names some."""
     show = ["printenv", "CUDA_HOME", "CUDA_VISIBLE_DEVICES"]
     (tmp_path / ".cuda-version").write_text("10.1\ngpus 0\n")
     submitted = lent.run("exec", "--", "env", "-0", cwd=tmp_path).stdout
@@ -108,7 +108,7 @@ def test_exec_keeps_the_gpus_of_a_job(lent: Home, tmp_path: Path) -> None:
     assert given() == given(CUDA_VISIBLE_DEVICES="") == [here, "0"]
     assert given(CUDA_VISIBLE_DEVICES="2") == [here, "2"]
     assert given("--gpus", "1", CUDA_VISIBLE_DEVICES="2") == [here, "1"]
-    # What asks now is another than what was active.
+    # The request is not the one that was active.
     (tmp_path / ".cuda-version").write_text("10.1\ngpus 3\n")
     outside = {name: value for name, value in active.items() if name != "_CUDASWITCH_U"}
     outside["CUDA_VISIBLE_DEVICES"] = "2"
@@ -174,7 +174,7 @@ def test_exec_loads_the_libraries(lent: Home) -> None:
 
 
 def test_exec_never_takes_the_tool_of_another_toolkit(lent: Home, tmp_path: Path) -> None:
-    """10.1.243 of conda has no nvcc; one further down PATH would compile for the wrong CUDA."""
+    """A tool that a toolkit lacks, as conda's 10.1.243 lacks nvcc, comes from no other toolkit."""
     other = tmp_path / "other"
     executable(other / "bin" / "nvcc", "#!/bin/sh\necho other\n")
     (other / "version.txt").write_text("CUDA Version 11.8.89\n")
@@ -194,7 +194,7 @@ CLOSED = {
 
 @pytest.mark.parametrize("how", CLOSED)
 def test_a_tool_that_may_not_be_executed(home: Home, hostile_folder: Path, how: str) -> None:
-    """It is there: nothing that puts it on PATH helps, and none of another toolkit is taken."""
+    """A tool that may not be executed is reported as such, and none of another toolkit is taken."""
     nvcc, other = hostile_folder / "kit/bin/nvcc", hostile_folder / "other/bin/nvcc"
     for tool, release in ((nvcc, "12.4.131"), (other, "11.8.89")):
         executable(tool, f"#!/bin/sh\necho {release}\n")

@@ -1,4 +1,4 @@
-"""The answer as people and programs read it: every reason with its source."""
+"""The answer as users and programs read it: every reason with its source."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_what_follows_stands_below_the_text_of_the_first():
 
 @pytest.mark.parametrize("columns", [0, 60])
 def test_a_terminal_that_tells_no_width_gets_whole_lines(home: Home, env: Env, columns: int):
-    """As one on a serial line, or of an `expect`, does: 0 columns."""
+    """A terminal of 0 columns, as a serial line or one of `expect` may be, gets whole lines."""
     env.torch("2.5.1+cu124", "12.4")
     env.write("conda-meta/history", "")
     ours, theirs = pty.openpty()

@@ -42,7 +42,7 @@ def test_one_with_nvcc_goes_before_the_exact_release() -> None:
     [
         ("12.4", "12.4.1", "linux-64", " --force"),
         ("11.8", "11.8.0", "linux-64", " --force"),
-        # What `install` asks by itself has no nvcc of these.
+        # The source that `install` asks by itself has no nvcc of these releases.
         ("11.3", "11.3.1", "linux-64", " --from runfile --force"),
         ("10.1", "10.1.243", "linux-64", " --from runfile --force"),
         ("10.1", None, "linux-64", " --from runfile"),
@@ -68,7 +68,7 @@ def test_the_nvcc_of_the_environment_makes_up_for_it() -> None:
     env = facts(torch("2.5.1", "12.4"), compiler=own)
     answer = resolve(env, [toolkit("12.4.1")], absent=without("12.4.1"))
     assert answer.hint == own.lead
-    # Nobody looks for the nvcc of a toolkit where conda's builds.
+    # Where conda's nvcc builds, nobody looks for that of a toolkit.
     env = env._replace(compiler=own._replace(lead=None))
     answer = resolve(env, [toolkit("12.4.1")], absent=without("12.4.1"))
     assert (answer.toolkit, answer.absent, answer.hint) == (None, (), None)
@@ -109,7 +109,7 @@ def test_what_it_cannot_run_without_is_told_before_nvcc(env: Env) -> None:
     ],
 )
 def test_where_nvcc_is(tmp_path, platform, file, missing) -> None:
-    """Also in a toolkit whose libraries lie elsewhere, as Debian's."""
+    """nvcc is looked for in `bin`, even where libraries are elsewhere, as in Debian's toolkit."""
     adoptable.write(tmp_path / file, "")
     kit = toolkit("12.4.1", platform)._replace(path=str(tmp_path))
     assert absent(kit, ("cublas", "nvcc")) == missing
@@ -151,7 +151,7 @@ def test_a_toolkit_of_libraries_is_told_and_gets_nvcc(
     assert succeeded(done) == [str(kit)]
     assert done.stderr == f"cudaswitch: {lacks}\nhint: cudaswitch install 12.4 --force\n"
     assert f"{lacks}\n" in home.run("pin", "auto", **there).stderr
-    # It runs as it is: no network is needed, and no choice of components undone.
+    # The toolkit runs as it is, so no network is needed and no choice of components is undone.
     for options in ([], ["--offline"], ["--from", "pypi"], ["--components", "cudart"]):
         done = home.run("install", "auto", *options, CUDASWITCH_NVIDIA_URL="file:///no", **there)
         assert succeeded(done) == ["12.4.1"]

@@ -1,8 +1,8 @@
-"""Every operation with every call that changes a file failing, or the last one, in turn.
+"""Every operation, with each call that changes a file failing, or being the last one, in turn.
 
 By default one call of each operation, drawn by a fixed seed; `CUDASWITCH_FAULTS=all` tries all of
-them (docs/reliability.md has the figures), and `CUDASWITCH_FAULTS=200` that many of each. The
-kills at random moments are 100 for each of their operations with `all`.
+them (docs/reliability.md has the figures), and `CUDASWITCH_FAULTS=200` that many of each. With
+`all`, operations that are killed at random moments are killed 100 times each.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SAMPLE = 1
 
 
 def numbers(count: int, name: str) -> list[int]:
-    """Choose among calls, which are numbered from 1."""
+    """Choose some of the calls, which are numbered from 1."""
     asked = os.environ.get("CUDASWITCH_FAULTS", str(SAMPLE))
     every = range(1, count + 1)
     if asked == "all":
@@ -35,8 +35,7 @@ def numbers(count: int, name: str) -> list[int]:
 
 @pytest.fixture(scope="module")
 def worlds() -> Iterator[Callable[[], World]]:
-    """Make worlds, one after another, in memory where that is a place: what reaches a disk is
-    another test's matter."""
+    """Make worlds, one by one, in memory if possible: what reaches a disk is tested elsewhere."""
     memory = Path("/dev/shm")  # noqa: S108  # a file system in memory
     within = memory if os.access(memory, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="faults-", dir=within) as made:
@@ -50,7 +49,7 @@ def worlds() -> Iterator[Callable[[], World]]:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
 def test_a_fault_at_a_call(worlds: Callable[[], World], operation: Operation) -> None:
-    """A call fails; all do from one on, as on a full disk; the process is killed at one."""
+    """A call that fails, a disk that is full from a call on, and a kill at a call do no damage."""
     trial = Trial(operation, worlds())
     total = len(trial.calls)
     for at in numbers(total, operation.name):
@@ -65,7 +64,7 @@ BY_NAME = {one.name: one for one in OPERATIONS}
 
 
 def test_killed_while_one_takes_the_place_of_another(worlds: Callable[[], World]) -> None:
-    """There is no moment without either: before each rename, and before what comes next."""
+    """A kill before a rename, or before the call after it, never leaves neither old nor new."""
     trial = Trial(BY_NAME["install --force"], worlds())
     renames = [at for at, call in enumerate(trial.calls, 1) if " rename " in call]
     assert len(renames) > 4
@@ -75,7 +74,7 @@ def test_killed_while_one_takes_the_place_of_another(worlds: Callable[[], World]
 
 @pytest.mark.parametrize("name", ["install", "compose", "pin", "remove", "gc", "sync"])
 def test_killed_at_any_moment(worlds: Callable[[], World], name: str) -> None:
-    """Not at a call: while one is under way, or while nothing is written."""
+    """A kill at any moment does no damage, be it within a call or while nothing is written."""
     trial = Trial(BY_NAME[name], worlds())
     chance = random.Random(f"moments of {name}")
     asked = os.environ.get("CUDASWITCH_FAULTS", "")
@@ -92,7 +91,7 @@ def test_killed_at_any_moment(worlds: Callable[[], World], name: str) -> None:
 def test_a_rename_that_happened_and_is_told_as_a_failure(
     worlds: Callable[[], World], name: str
 ) -> None:
-    """So do answers that are lost on their way from a file server."""
+    """A rename that happened but is reported as failed, as by a file server, is no failure."""
     trial = Trial(BY_NAME[name], worlds())
     renames = [at for at, call in enumerate(trial.calls, 1) if call.split()[1] == "rename"]
     assert renames
@@ -111,7 +110,7 @@ def test_a_disk_that_takes_half_of_what_is_written(worlds: Callable[[], World], 
 
 
 def test_a_folder_that_is_not_empty_yet(worlds: Callable[[], World]) -> None:
-    """A file that somebody has open goes on under another name on a file server."""
+    """A folder goes though it is not empty yet, as a file server renames files that are open."""
     trial = Trial(BY_NAME["remove"], worlds())
     rmdirs = [at for at, call in enumerate(trial.calls, 1) if call.split()[1] == "rmdir"]
     assert len(rmdirs) > 5

@@ -1,4 +1,4 @@
-"""A URL that a person names must go on delivering the file that it delivered first."""
+"""A URL that a user names must go on delivering the file that it delivered first."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_same_file_is_welcome_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["file", "FILE"])
 def test_a_file_of_this_machine_may_change(tmp_path: Path, scheme: str) -> None:
-    """Its URL delivers it where it lies, and is held to nothing."""
+    """A file of this machine is taken from its place by its URL, and may change."""
     file, work = tmp_path / "a.conda", tmp_path / "work"
     work.mkdir()
     url = file.as_uri().replace("file", scheme, 1)
@@ -75,7 +75,7 @@ def test_another_file_is_refused_until_somebody_says_that_it_is_right(tmp_path: 
             assert "\n" not in caught.value.message
         new = hashlib.sha256(SECOND).hexdigest()
         assert f"--sha256 {new}" in (caught.value.hint or "")
-        # The old file by its hash does not come from there any more, nor does the record change.
+        # A wrong hash does not help either, nor does it change the record.
         with pytest.raises(SourceError):
             obtain(tmp_path, url, sha256="0" * 64)
         with pytest.raises(SourceError, match="delivers a different"):
@@ -88,7 +88,7 @@ def test_another_file_is_refused_until_somebody_says_that_it_is_right(tmp_path: 
 
 
 def test_other_urls_and_credentials_are_told_apart(tmp_path: Path) -> None:
-    """The same place with another password is the same place."""
+    """Another path is another place, but another password for the same path is not."""
     with Server(FIRST) as server:
         obtain(tmp_path, server.url("ok", "a", credentials="me:one"))
         server.content = SECOND
@@ -125,7 +125,7 @@ def test_a_record_is_never_waited_for(tmp_path: Path) -> None:
 
 
 def test_what_was_refused_is_not_held_for_right(home: Home, pair: list[Path]) -> None:
-    """A server that is being mended, or a portal to be signed in at, sends a page in its place."""
+    """A page in place of a file, as of a server under repair or a sign-in portal, is forgotten."""
     with Server(b"<html>please sign in</html>") as server:
         url = server.url("ok", pair[1].name)
         assert home.run("install", url).returncode == 1
@@ -137,7 +137,7 @@ def test_what_was_refused_is_not_held_for_right(home: Home, pair: list[Path]) ->
 
 
 def test_a_changed_file_is_not_installed(home: Home, pair: list[Path]) -> None:
-    """Through the whole command; `gc` does not forget."""
+    """`install` refuses a file that has changed, even after `gc --downloads`."""
     with Server(pair[1].read_bytes()) as server:
         url = server.url("ok", pair[1].name)
         assert home.run("install", url).returncode == 0

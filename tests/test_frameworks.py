@@ -1,4 +1,4 @@
-"""Environments as installers leave them, era by era: what is found, and what it comes to."""
+"""Environments as installers leave them, era by era: what is found, and what follows from it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_onnx_runtime_1_19_finds_what_torch_has_loaded(env, version, found):
 
 
 def test_a_release_that_is_not_known_counts_as_a_newer_one(env):
-    """Rules for a range of old ones, as that of ONNX Runtime 1.19, are not about it."""
+    """An unknown release is newer than those of rules for old ones, as of ONNX Runtime 1.19."""
     env.dist("onnxruntime-gpu", "unknown")
     env.dist("nvidia-cuda-runtime-cu12", "12.1.105")
     env.dist("nvidia-cudnn-cu12", "9.1.0.70")

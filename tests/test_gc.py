@@ -32,7 +32,7 @@ THIS_BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def left(note: Path, boot: str, seconds: float) -> None:
-    """Let a note say that an environment was left then: a machine's start, and seconds from it."""
+    """Let a note say when an environment was left: in which boot, and how many seconds from it."""
     row = json.loads(note.read_text())
     assert row["left"].split()[0] == THIS_BOOT
     note.write_text(json.dumps({**row, "left": f"{boot} {seconds}"}))
@@ -40,7 +40,7 @@ def left(note: Path, boot: str, seconds: float) -> None:
 
 @contextlib.contextmanager
 def shell_running() -> Iterator[int]:
-    """Give the number of a shell that is there, and waits."""
+    """Start a shell that waits, and give its process number."""
     process = subprocess.Popen(["sh", "-c", "read x"], stdin=subprocess.PIPE)
     try:
         yield process.pid
@@ -54,19 +54,19 @@ def waited_for(home: Home, env: Path) -> list[str]:
     assert succeeded(done) == []
     assert f"skipped: the hooks of `{env}`, which may be needed by " in done.stderr
     [note] = (home.store / "pins").iterdir()
-    # The line names a few, and there may be many shells on a machine.
+    # The message names only a few, and a machine may have many shells.
     return may_be_in(env, since(json.loads(note.read_text())["left"], note.stat().st_mtime))
 
 
 def kinds(home: Home, *options: str) -> dict[str, str]:
-    """Return what `gc` tells to take: paths and their kinds."""
+    """Return what `gc` reports to take: paths and their kinds."""
     lines = succeeded(home.run("gc", *options))
     return {line.split()[-1]: line.split()[0] for line in lines}
 
 
 @pytest.fixture
 def leftover(stocked: Home) -> Home:
-    """Both packages, and no toolkit of cuDNN, which is what is left of an old installation."""
+    """Both packages without the toolkit with cuDNN, as an old installation may leave them."""
     shutil.rmtree(stocked.store / "toolkits/10.1.243+cudnn7.6.5")
     return stocked
 
@@ -105,7 +105,7 @@ def test_all_that_is_used_stays(stocked: Home) -> None:
 
 
 def test_what_a_repair_can_mend_stays(stocked: Home) -> None:
-    """A toolkit that has lost its record has its list, which tells of which packages it is."""
+    """A toolkit that has lost its record stays: its list tells a repair of which packages it is."""
     kit = stocked.store / "toolkits" / KITS[1]
     (kit / "cudaswitch.json").unlink()
     folders = [stocked.store / name for name in ("toolkits", "packages")]
@@ -115,7 +115,7 @@ def test_what_a_repair_can_mend_stays(stocked: Home) -> None:
         assert succeeded(done) == []
         assert f"`cudaswitch verify {KITS[1]} --repair`" in done.stderr
         assert list(map(snapshot, folders)) == before
-    # Nor do its packages go with another toolkit.
+    # Its packages do not go with another toolkit, either.
     succeeded(stocked.run("remove", KITS[0]))
     assert len(list((stocked.store / "packages").iterdir())) == 2
     succeeded(stocked.run("verify", KITS[1], "--repair"))
@@ -126,7 +126,7 @@ def test_what_a_repair_can_mend_stays(stocked: Home) -> None:
 def test_what_somebody_has_put_there_stays(
     stocked: Home, tmp_path: Path, options: list[str]
 ) -> None:
-    """Also what nothing tells any more to be ours: as for `verify --repair`, it may be a copy."""
+    """What somebody put there stays, and what lost all marks of being ours: it may be a copy."""
     toolkits, packages = (stocked.store / name for name in ("toolkits", "packages"))
     for folder in (toolkits / "11.8.0", packages / "mine-1.0-0"):
         folder.mkdir()
@@ -155,16 +155,16 @@ def test_what_somebody_has_put_there_stays(
 
 
 def test_a_folder_that_was_half_deleted_where_it_was(stocked: Home, tmp_path: Path) -> None:
-    """Where it cannot be renamed, as in a container; the next run knows it, also a second time."""
+    """A folder half deleted in place, where it cannot be renamed, is finished by a later run."""
     kit, empty = (stocked.store / "toolkits" / name for name in (KITS[1], "empty"))
-    # Out of what is closed nothing can be deleted, and it ends half way.
+    # Nothing can be deleted from a closed folder, so the removal ends half way.
     (kit / "lib64").chmod(0o555)
     crossing = preloaded(tmp_path, "fail", "rename", number=errno.EXDEV)
     assert stocked.run_plainly("remove", KITS[1], **crossing).returncode == 1
     assert not (kit / "cudaswitch.json").exists()
     (kit / "lib64").chmod(0o755)
     empty.mkdir()
-    # Its packages are still whole, and no toolkit's.
+    # Its packages are still whole, but are no toolkit's.
     orphan = {str(stocked.store / "packages" / CUDNN): "package"}
     found = {str(kit): "leftover", str(empty): "leftover", **orphan}
     assert kinds(stocked, "--dry-run") == found
@@ -190,7 +190,7 @@ def test_a_package_in_use_stays(leftover: Home) -> None:
 
 
 def test_what_is_being_installed_stays(home: Home, tmp_path: Path, pair: list[Path]) -> None:
-    """Slow at every rename, an install has its packages in the store before its toolkits."""
+    """`gc` takes nothing of a slow install, which has packages in the store before toolkits."""
     slow = preloaded(tmp_path, "sleep", "rename", last=EVERY)
     child = subprocess.Popen(
         [console_script(), "install", *pair], env=home.env | slow, stdout=subprocess.DEVNULL
@@ -228,7 +228,7 @@ def test_leftovers_of_killed_processes(stocked: Home, tmp_path: Path, pair: list
     os.utime(old, LONG_AGO)
     os.utime(written, LONG_AGO)
     with written.open() as file:
-        # A writer holds a lock on it, and neither age nor a number tells of him.
+        # A writer holds a lock on the file, which neither its age nor a number shows.
         fcntl.flock(file, fcntl.LOCK_EX)
         found = kinds(stocked)
     assert {str(old), str(young), str(part), *map(str, work)} <= found.keys()
@@ -264,7 +264,7 @@ def test_a_cache_that_somebody_works_in_is_left_alone(stocked: Home) -> None:
         assert succeeded(done) == []
         assert f"skipped: `{cache}`" in done.stderr
         assert whole.exists()
-    # Killed, it left its folder.
+    # The killed process left its folder.
     assert sorted(kinds(stocked, "--downloads").values()) == ["download", "leftover"]
 
 
@@ -275,7 +275,7 @@ def test_hooks_that_unpin_left(stocked: Home, tmp_path: Path) -> None:
     succeeded(stocked.run("unpin", "-p", env))
     rest = env / "etc/cudaswitch"
     assert (rest / "off.sh").exists()
-    # A process that was started in it may have it active.
+    # A process that was started in the environment may have it active.
     user = subprocess.Popen(["sleep", "60"], env=stocked.env | {"VIRTUAL_ENV": str(env)})
     [note] = (stocked.store / "pins").iterdir()
     left(note, THIS_BOOT, 0)
@@ -311,7 +311,7 @@ def test_of_many_that_may_need_hooks_a_few_are_named(stocked: Home, tmp_path: Pa
 
 @pytest.mark.parametrize("clock", [-86400, 0, 86400])
 def test_no_clock_tells_how_old_a_shell_is(stocked: Home, tmp_path: Path, clock: int) -> None:
-    """That of this machine may be set, or that of the server which dates the files be another."""
+    """No clock tells a shell's age: this machine's may be set, and a file server's may differ."""
     env = with_venv(tmp_path / "env")
     succeeded(stocked.run("pin", "10.1", "-p", env))
     with shell_running() as older:
@@ -329,7 +329,7 @@ def test_no_clock_tells_how_old_a_shell_is(stocked: Home, tmp_path: Path, clock:
 
 @root_only
 def test_a_shell_of_somebody_else_counts_at_its_terminal(stocked: Home, tmp_path: Path) -> None:
-    """They may have activated what is shared; services of theirs are always older."""
+    """Another user's shell counts at its terminal, having maybe activated what is shared."""
     env = with_venv(tmp_path / "env")
     succeeded(stocked.run("pin", "10.1", "-p", env))
     theirs = [require("setpriv"), "--reuid=12345", "--clear-groups", "sh", "-c", "echo on; read x"]
@@ -409,7 +409,7 @@ def test_a_directory_in_an_environment_is_not_the_environment(
 
 
 def test_notes_of_what_is_gone(stocked: Home, tmp_path: Path) -> None:
-    """The folder of a project is never ours to take, however empty it is."""
+    """Notes of what is gone are dropped, but the folder of a project stays, however empty it is."""
     project = tmp_path / "a/b/project"
     project.mkdir(parents=True)
     succeeded(stocked.run("pin", "10.1", "--dir", project))

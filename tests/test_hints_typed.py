@@ -1,4 +1,4 @@
-"""A hint that sets a variable, or takes one away, is spelled for the shell that has asked."""
+"""A hint that sets a variable, or unsets one, is spelled for the shell that asks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPELLED = {
     "nu": ("hide-env {}", '$env.CUDA_VISIBLE_DEVICES = "0"'),
     "pwsh": ("Remove-Item Env:{}", "$env:CUDA_VISIBLE_DEVICES = '0'"),
 }
-"""Shell → what takes a variable away, and what sets one."""
+"""Shell → what unsets a variable, and what sets one."""
 
 
 @pytest.mark.parametrize("shell", SPELLED)

@@ -43,13 +43,13 @@ flag '-allow-unsupported-compiler' can be used to override this version check
 #endif
 #endif
 """
-"""As in crt/host_config.h of 11 and 12; the text of its #error on clang is wrong by one there."""
+"""As in crt/host_config.h of CUDA 11 and 12, whose #error text about clang is wrong by one."""
 
 GCC = 12
 
 
 def test_the_compiler_is_the_one_that_shells_are_told(tmp_path: Path) -> None:
-    """Where the ready answer is another toolkit's, of the same versions, it says nothing."""
+    """The compiler is that of the ready answer, unless another toolkit of the version has it."""
     store = Store(Folders(str(tmp_path / "store")))
     kit = Toolkit("12.4", Version("12.4"), None, "/a/cuda", "system", current_platform())
     answer = store.home.requests / "12.4+cudnnnone"
@@ -78,7 +78,7 @@ def toolkit(folder: Path, most: int) -> Path:
 
 
 def compilers(folder: Path, *versions: str, default: str | None = None) -> dict[str, str]:
-    """A PATH with links to this machine's real compilers, under the names that Debian gives."""
+    """Return a PATH with links to this machine's real compilers, under Debian's names."""
     folder.mkdir()
     for version in versions:
         (folder / f"g++-{version}").symlink_to(require(f"g++-{version}"))
@@ -211,7 +211,7 @@ def test_the_system_is_asked_what_it_has() -> None:
 def test_who_chooses_is_who_chooses_for_nvcc(
     tmp_path: Path, variables: dict[str, str], major: int, by: str
 ) -> None:
-    """The same flags and variables for nvcc itself, and for us."""
+    """The same flags and variables choose the compiler for nvcc and for us."""
     environment = compilers(tmp_path / "bin", "11", "12", default="12")
     environment["PATH"] += ":/usr/bin:/bin"
     environment |= {key: value.format("g++-11") for key, value in variables.items()}
@@ -334,7 +334,7 @@ def test_one_compiler_is_asked_once_for_all_toolkits_and_all_their_names(
 def test_resolve_reads_the_header_too(
     home: Home, env: Env, tmp_path: Path, gcc: str, told: bool
 ) -> None:
-    """The table has 13 for that release: who has changed the header has changed what compiles."""
+    """`resolve` tells the gcc of the toolkit's header, even if changed, not the 13 of the table."""
     kit = smallest(toolkit(tmp_path / "kit", 9), "12.4.131")
     succeeded(home.run("adopt", kit))
     env.torch("2.5.1+cu124", "12.4")
@@ -357,7 +357,7 @@ size_t confstr(int name, char *text, size_t size) {
 def test_a_c_library_that_is_too_new_is_told_at_once(
     home: Home, tmp_path: Path, version: str, told: bool
 ) -> None:
-    """To a process that really gets another answer from its C library."""
+    """A C library that is too new, here as a preloaded library claims it, is reported at once."""
     (tmp_path / "glibc.c").write_text(OTHER_GLIBC)
     library = tmp_path / "glibc.so"
     command = [require("gcc"), "-shared", "-fPIC", "-o", library, tmp_path / "glibc.c"]

@@ -1,4 +1,4 @@
-"""Installing cudatoolkit and cuDNN in every form: what stands where, once, and answers."""
+"""Installing cudatoolkit and cuDNN in every form: what is put where, only once, and answers."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_cudnn_whose_name_does_not_tell_its_cuda_goes_with_none(home: Home, tmp_
     other = archive.rename(tmp_path / "cudnn.tgz")
     name = "cudnn-10.1-linux-x64-v7.6.5"
     refused(home.run("install", toolkit, other), "cudnn.tgz", "which CUDA", hint=f"to {name}")
-    # Without a library to tell the platform.
+    # There is no library to tell the platform.
     headers = builders.tar_archive(tmp_path / "headers.tgz", "cuda", {"include/cudnn.h": b""})
     refused(home.run("install", headers), "its platform", hint="cudnn-10.1-linux-x64-v7.6.5.32.tgz")
     assert not list((home.store / "packages").glob("*"))
@@ -84,7 +84,7 @@ def test_cudnn_whose_name_does_not_tell_its_cuda_goes_with_none(home: Home, tmp_
 
 
 def test_what_came_from_a_url_is_refused_by_it(home: Home, pair: list[Path]) -> None:
-    """The file's own path is one that is gone when the command has ended."""
+    """A refusal names the URL, not the downloaded file, which is gone after the command."""
     whole = pair[0].read_bytes()
     for content, says, variables in (
         (whole[: len(whole) // 2], "is damaged", {}),
@@ -173,7 +173,7 @@ def test_windows_packages_are_kept_beside_those_of_linux(
     assert (folder / "bin/cudnn64_7.dll").is_file()
     assert (folder / "include/cudnn.h").is_file()
     assert (home.store / "toolkits" / BOTH[1] / "lib64/libcudnn.so.7").is_file()
-    # What is for another machine is never what this one is given.
+    # A toolkit for another machine never answers a request on this one.
     assert (home.store / "requests/10.1").read_text() == f"{home.store}/toolkits/{BOTH[1]}\n"
     refused(home.run("install", linux[0], "--platform", "win-64"), "linux-64", hint="linux-64")
 
@@ -194,7 +194,7 @@ def test_no_byte_is_stored_twice(home: Home, tmp_path: Path, form: Form) -> None
 def test_what_cannot_be_unpacked_keeps_out_what_came_before_it(
     home: Home, tmp_path: Path, command: str
 ) -> None:
-    """Each version is brought on its own, and all are staged before one is published."""
+    """If one version cannot be unpacked, those brought before it are not published either."""
     for release, file in (("12.3.2", "LICENSE"), ("12.4.1", "cudaswitch.json")):
         top = f"cuda_cudart-{FOLDER}-{release}-archive"
         tree: dict[str, builders.Content] = {"lib/libcudart.so.12": b"x", file: b"{}"}
@@ -331,7 +331,7 @@ def test_a_placeholder_too_short_for_the_store_is_refused(home: Home, tmp_path: 
 
 
 def test_links_into_targets_are_no_circles(home: Home, tmp_path: Path) -> None:
-    """conda-forge keeps files below targets/ and links to them in lib/ and include/."""
+    """Links from lib/ and include/ into targets/, as in conda-forge's packages, make no circles."""
     package = conda_toolkit(
         tmp_path,
         "conda",
@@ -361,7 +361,7 @@ def broken_links(root: Path) -> list[Path]:
 
 @pytest.mark.parametrize("refusal", [0, errno.EPERM, errno.EXDEV, errno.EMLINK])
 def test_a_store_can_be_moved(home: Home, tmp_path: Path, refusal: int) -> None:
-    """Also one whose file system has no hard links, or no more of them."""
+    """A store can be moved, even if its file system has no hard links, or no more of them."""
     preload = no_hard_links(tmp_path, refusal) if refusal else {}
     succeeded(home.run("install", *made(tmp_path), **preload))
     library = home.store / "toolkits" / BOTH[1] / "lib64/libcudart.so.10.1.243"
@@ -381,7 +381,7 @@ def test_a_store_can_be_moved(home: Home, tmp_path: Path, refusal: int) -> None:
 
 
 def test_libnvvm_of_a_wheel_has_its_number_too(home: Home, tmp_path: Path) -> None:
-    """CUDA 12's wheel has it under its plain name alone, and Numba looks for the other."""
+    """libNVVM gets its number, which Numba looks for and CUDA 12's wheel lacks."""
     library = builders.elf_library(tmp_path / "made", "libnvvm.so.4", {"nvvmVersion": 2})
     tag = "py3-none-manylinux_2_17_x86_64"
     tree = {

@@ -65,7 +65,7 @@ def installed(
     shell, era, cudnn = PASSES[request.param]
     home = make_home(folder)
     version = builders.toolkit_version()
-    # The old layouts' real archives are for old toolkits; here they name that of the tests.
+    # Real archives of the old layouts are for old toolkits; these name the toolkit of the tests.
     minor = ".".join(version.split(".")[:2])
     archive = builders.cudnn_archive(folder, era, cudnn, minor)
     done = home.run("install", *FORMS[request.param](), archive)
@@ -77,7 +77,7 @@ def installed(
 
 
 def load(shell: Shell, request: str) -> str:
-    """Switch the way that the shell has: with the integration, or without it in dash."""
+    """Return the lines that switch: by the integration, or without it in dash."""
     if shell is DASH:
         return f'eval "$(cudaswitch env --shell sh {request})"'
     if shell is FISH:
@@ -202,7 +202,7 @@ def test_without_hard_links_nvcc_still_finds_its_parts(home: Home, tmp_path: Pat
 @pytest.mark.slow
 @pytest.mark.parametrize("release", ["13.0", "13"])
 def test_pypi_for_real(home: Home, tmp_path: Path, release: str) -> None:
-    """A release that does not change, and the newest, whatever it is by now."""
+    """PyPI's wheels of a release that does not change, and of the newest, compile and run."""
     words = ["install", release, "--components", "nvcc,crt,nvvm,cudart,cccl"]
     [name] = succeeded(home.run(*words, timeout=600))
     assert name.startswith(f"{release}.")

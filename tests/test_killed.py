@@ -50,12 +50,12 @@ def test_it_ends_right_and_fetches_nothing_twice(tmp_path: Path) -> None:
             for package in store.packages():
                 assert len(package.entries) == 2
             if ended == 0:
-                # It is there: begin with an empty store, and with the file in the cache.
+                # The install ended: begin again with an empty store, but the file in the cache.
                 assert [kit.name for kit in store.toolkits()] == ["10.1.243"]
                 assert not list(store.home.staging.iterdir())
                 store.remove(store.toolkits()[0])
         assert run(None) == 0
-        # Of what a kill cut off, only what was in the socket is sent again, once a kill.
+        # After each kill, only what was in the socket is sent again.
         assert server.sent < len(content) + KILLS * (1 << 18)
         whole = [path for path in (tmp_path / "cache").iterdir() if len(path.name) == 64]
         assert [unpacking.sha256_of(path) for path in whole] == [path.name for path in whole]

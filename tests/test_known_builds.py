@@ -1,4 +1,4 @@
-"""Every published build of which an answer is known is answered so, or listed as left out."""
+"""Every published build whose answer is known gets that answer, or is listed as left out."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _architectures(row):
 
 
 def _first_and_last(row):
-    """Only releases from 7.0 on are in the table: an older first one is cut there."""
+    """Compare a row's first and last release with the table, in which there is none before 7.0."""
     number = int(row["cc"].replace(".", ""))
     listed = [it for major in range(7, 14) for it in architectures(Version(str(major)))]
     having = sorted(it.cuda for it in listed if number in it.sm)

@@ -158,7 +158,7 @@ NAMES = frozenset(map(name_of, sources()))
 
 
 def imported(tree: ast.AST, *, lazily: bool = True) -> Iterator[str]:
-    """Yield what a file imports: full names, ours as NAMES has them behind `cudaswitch.`.
+    """Yield the full names that a file imports; ours as NAMES has them, after `cudaswitch.`.
 
     With `lazily` also what functions import when they are called.
     """
@@ -271,9 +271,9 @@ def modules_of(*command: str) -> set[str]:
     "arguments", [["--version"], *(["completion", shell] for shell in SCRIPTS)], ids=" ".join
 )
 def test_what_shells_start_with_loads_nothing_heavy(arguments: list[str]) -> None:
-    """Nothing that is not Python's own, against a process that does nothing at all.
+    """Commands that shells start with load nothing but modules of Python's own, and few of those.
 
-    What the environment's own start brings (`site`, an editable install) is not ours.
+    What the environment's own start brings (`site`, an editable install) does not count.
     """
     loaded = modules_of(str(console_script()), *arguments) - modules_of("-c", "print()")
     assert "cudaswitch" in loaded
@@ -281,7 +281,7 @@ def test_what_shells_start_with_loads_nothing_heavy(arguments: list[str]) -> Non
     assert tops <= sys.stdlib_module_names
     assert not tops & {"dataclasses", "importlib", "json", "pathlib", "subprocess", "typing"}
     assert not {name for name in loaded if name.startswith("cudaswitch.cli")}
-    # The same measure sees what does load more.
+    # The same measure does see a command that loads more.
     assert "click" in modules_of(str(console_script()), "config", "list")
 
 
@@ -323,7 +323,7 @@ def test_each_shell_reads_the_texts_in_its_language() -> None:
     unread = texts - set().union(*read.values())
     assert {path.suffix for path in unread} <= {".py", ".nu", ".ps1"}
     assert {path for path in texts if path.suffix in (".sh", ".bash")} <= read["bash"]
-    # Shims and tcsh have /bin/sh read the others.
+    # Shims and tcsh have these read by /bin/sh.
     posix = {*shells.FAMILIES["sh"].core, "ready.sh", "answers.sh", "file.sh", "ask.sh", "say.sh"}
     assert {path for path in texts if path.name in posix} <= read["dash"]
 
@@ -343,7 +343,7 @@ def test_the_wheel_is_what_is_tested() -> None:
 
 @installed
 def test_the_wheel_carries_what_lies_beside_the_package() -> None:
-    """Inside for the commands, and in `share` where shells look."""
+    """The wheel carries these files inside, for the commands, and in `share`, where shells look."""
     inside = Path(str(cudaswitch.__file__)).parent / "share"
     assert {path.name for path in inside.iterdir()} == {"said.sh", "launcher.sh", *SCRIPTS.values()}
     for name in ("said.sh", "launcher.sh"):
@@ -367,28 +367,28 @@ def test_the_wheel_lacks_nothing_of_the_package() -> None:
 
 @pytest.mark.parametrize("path", sources(), ids=name_of)
 def test_no_closed_folder_ends_a_question(path: Path) -> None:
-    """Below one, what a `Path` says of a name is PermissionError, up to Python 3.13.
+    """No code asks a `Path` what is there: in a closed folder, that raises PermissionError.
 
-    `os.path` says no, and `regular.is_there` raises it in all of them, where that matters.
+    Up to Python 3.13, it does; `os.path` says no, and `regular.is_there` raises, if that matters.
     """
     asked = {"exists", "is_dir", "is_file", "is_symlink"}
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            # An entry of a folder has been looked at already.
+            # A call with keywords is one of a folder's entry, which has been looked at already.
             from_a_path = node.func.attr in asked and not node.keywords
             assert not from_a_path or ast.unparse(node.func.value) == "os.path", node.lineno
 
 
 @pytest.mark.parametrize("path", sources(), ids=name_of)
 def test_where_the_home_folder_is_has_one_answer(path: Path) -> None:
-    """Python's own go by a HOME that is empty or relative, and each does else what it likes."""
+    """Only `platforms` finds the home folder: Python's ways take even an empty or relative HOME."""
     text = path.read_text(encoding="utf-8")
     is_asked = re.search(r"\bexpanduser\(|\bPath\.home\(|\bgetpwuid\(", text)
     assert not is_asked or name_of(path) == "platforms"
 
 
 def test_no_text_names_a_command_that_is_not_there() -> None:
-    """A hint must be followable."""
+    """Texts name only commands that there are, so that every hint can be followed."""
     texts = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.sh"), *PACKAGE.rglob("*.fish")]
     texts += [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("shims/*.sh")]
     named = {
@@ -402,7 +402,7 @@ def test_no_text_names_a_command_that_is_not_there() -> None:
 
 
 def documented() -> list[tuple[str, str]]:
-    """Return the words behind `cudaswitch` in code spans and blocks, each with its document."""
+    """Return the words after `cudaswitch` in code spans and blocks, each with its document."""
     found = []
     for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")):
         text = path.read_text(encoding="utf-8")
@@ -415,7 +415,7 @@ def documented() -> list[tuple[str, str]]:
 
 
 def hinted() -> list[tuple[str, str]]:
-    """Return the words behind `cudaswitch` in what shells tell to do next, each with its text."""
+    """Return the words after `cudaswitch` in the hints that shells give, each with its text."""
     said = re.compile(r"(?:hint: |, then )cudaswitch ([^'\"\\\n,;]+)")
     texts = [*(PACKAGE / "shells").iterdir(), *ROOT.glob("shims/*")]
     found = [(at.name, said.findall(at.read_text("utf-8"))) for at in texts if at.is_file()]
@@ -428,7 +428,7 @@ def test_what_documents_tell_to_type_is_understood(document: str, words: str) ->
     arguments = shlex.split(words.replace("…", "").replace("COMMAND", "use"))
     command: click.Command = cli
     context = click.Context(cli)
-    # --help, and the bare name of a command.
+    # What ends otherwise is --help, and the bare name of a command.
     named = click.MissingParameter if len(arguments) == 1 else click.exceptions.Exit
     with contextlib.suppress(click.exceptions.Exit, named):
         while isinstance(command, click.Group) and arguments and arguments[0][0] != "-":

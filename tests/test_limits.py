@@ -94,7 +94,7 @@ GPUS = [
     (found("cupy", "99.0", "19", dist="cupy-cuda19x"), "7.0", False),  # newer than the table
     (found("cupy", "99.0", "19", dist="cupy-cuda19x"), "12.0", True),
     (torch("9.9.0+cu139", "13.9"), "7.0", False),
-    (torch("9.9.0+cu127", "12.7"), "7.0", True),  # nor in it, and older than the newest there
+    (torch("9.9.0+cu127", "12.7"), "7.0", True),  # not in it either, and older than its newest
 ]
 
 
@@ -186,7 +186,7 @@ def test_a_cudnn_that_lists_the_gpus_goes_before_others(framework, gpus, install
     ],
 )
 def test_what_is_asked_for_serves_the_gpu_and_can_be_had(framework, cc, request_for):
-    """`install auto` and the hint ask for the same."""
+    """`install auto` and the hint ask for the same CUDA and cuDNN, which serve the GPU."""
     answer = resolve(facts(framework, cc=(cc,)), [])
     assert answer.request == request_for
     cuda, cudnn = request_for

@@ -1,4 +1,4 @@
-"""Editable installs, `setup.py develop` and eggs: the files lie elsewhere."""
+"""Editable installs, `setup.py develop` and eggs: the files are elsewhere."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_an_editable_install_is_followed(env, tree):
 
 
 def test_what_pip_itself_writes_for_an_editable_install_is_followed(tmp_path, tree):
-    """The real thing: pip installs the tree with `-e`, by a build backend without network."""
+    """A tree that the real pip installs with `-e`, by a backend without network, is followed."""
     (tree / "backend.py").write_text(
         "def _wheel(folder):\n"
         "    import zipfile\n"

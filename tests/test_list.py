@@ -108,7 +108,7 @@ def test_list_of_nothing(home: Home, pair: list[Path]) -> None:
         key: [] for key in ("toolkits", "packages", "pins")
     }
     assert not home.store.exists()
-    # A cuDNN that waits for its toolkit is something, and no toolkit.
+    # A cuDNN that waits for its toolkit is installed, but is no toolkit.
     succeeded(home.run("install", pair[1]))
     assert home.run("list").stderr.startswith(told)
 
@@ -164,7 +164,7 @@ def test_what_list_calls_active_current_does_too(stocked: Home, tmp_path: Path) 
 
 @pytest.mark.parametrize("end", ["", "/"])
 def test_a_link_to_a_toolkit_is_that_toolkit(stocked: Home, tmp_path: Path, end: str) -> None:
-    """As /usr/local/cuda is one, where a startup file names it."""
+    """A link to a toolkit, as /usr/local/cuda is in a startup file, counts as that toolkit."""
     link = tmp_path / "cuda"
     link.symlink_to(kit(stocked, BARE))
     succeeded(stocked.run("pin", BARE, "--cudnn", "none", "--global"))

@@ -40,7 +40,7 @@ RULES = {
     **{"RPATH of": 50, "RUNPATH of": 50, "LD_LIBRARY_PATH": 100, "LD_PRELOAD": 20, "cache": 100},
     **{"default folder": 10, "tls": 5, "empty element": 5, "damaged": 5, "missing": 5},
 }
-"""Rule → how often at least it decides in the corpus, or it has lost its edge."""
+"""Rule → how often at least it must decide in the corpus, or the corpus has lost its edge."""
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_readelf_says_the_same_of_this_machine() -> None:
 
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_the_other_class_and_byte_order(order: str) -> None:
-    """A 32-bit library written by hand, after chapters 4 and 5 of the gABI."""
+    """A 32-bit library of either byte order, written by hand after chapters 4 and 5 of the gABI."""
     strings = b"\0libx.so\0liby.so\0/r\0"
     dynamic = struct.pack(f"{order}10I", 1, 1, 14, 9, 15, 17, 5, 0x1100, 10, len(strings))
     dynamic += struct.pack(f"{order}2I", 0, 0)
@@ -180,7 +180,7 @@ def test_a_mutated_library_is_read_or_refused(library: bytes, data: st.DataObjec
 def test_a_file_that_lies_about_its_size_costs_nothing(
     tmp_path: Path, count: int, reason: str
 ) -> None:
-    """Sparse, 1 TiB, and each of its strings is the longest that there can be."""
+    """A sparse file of 1 TiB whose strings are all of the greatest length is refused at once."""
     path = tmp_path / "huge.so"
     entries = [(1, 0)] * count + [(5, 0x200000), (10, 1 << 39), (0, 0)]
     table = b"".join(struct.pack("<qQ", *entry) for entry in entries)
@@ -290,7 +290,7 @@ def test_a_mutated_cache_is_read_or_empty(cache: Path, data: st.DataObject) -> N
 
 
 def test_the_loader_agrees_on_a_corpus_of_cases(tmp_path: Path) -> None:
-    """Real libraries, real links, a real cache mounted where the loader looks for it."""
+    """The loader agrees on real libraries and links, with a real cache mounted where it looks."""
     cache = tmp_path / "cache"
     cache.touch()
     script = 'mount --bind "$1" /etc/ld.so.cache; shift; exec "$@"'

@@ -1,4 +1,4 @@
-"""Locks: they die with their holder, say who that is, and are not needed to be right."""
+"""Locks end with their holder and name it, and nothing goes wrong without them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_lock_dies_with_its_holder(tmp_path: Path) -> None:
 def test_a_lock_names_the_command_of_its_holder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], shown: str
 ) -> None:
-    """Its other words may hold a password."""
+    """A lock names nothing but its holder's command, whose other words may hold a password."""
     monkeypatch.setattr(sys, "argv", ["/bin/cudaswitch", *words])
     with Lock(tmp_path / "a.lock") as lock:
         assert lock.take()
@@ -141,7 +141,7 @@ print(len(replaced), Lock(path).take())
 def test_a_store_that_is_deleted_between_opening_a_lock_and_taking_it(
     tmp_path: Path, how: str
 ) -> None:
-    """The file that is held must be the one that the next to come opens."""
+    """The file that is held must be the one that the next process opens."""
     done = subprocess.run(
         [sys.executable, "-c", REPLACED, tmp_path / "a.lock", how],
         capture_output=True,
@@ -231,7 +231,7 @@ def test_without_locks_files_being_written_are_nobodys_leftovers(stocked: Home) 
 
 
 def test_an_empty_file_that_nobody_has_locked_goes_without_a_word(stocked: Home) -> None:
-    """Its writer may be alive, between making it and the lock, and then makes another."""
+    """An unlocked empty file goes silently: its writer, if still alive, makes another."""
     left = stocked.store / ".layout.0123abcd.tmp"
     left.touch()
     done = stocked.run("alias", "lab", "10.1")
@@ -241,7 +241,7 @@ def test_an_empty_file_that_nobody_has_locked_goes_without_a_word(stocked: Home)
 
 
 def test_a_folder_staged_by_a_running_process_stays(stocked: Home) -> None:
-    """Neither its age nor its process number tells, but the lock of its package."""
+    """A staged folder stays while its package is locked, whatever its age and process number."""
     stage = stocked.store / ".staging/package-foo-1-0-0123abcd"
     stage.mkdir()
     (stage / "file").write_text("x")

@@ -149,7 +149,7 @@ def test_the_default_gcc_comes_first(tmp_path):
 
 
 def test_cross_compilers_are_no_host_compilers(tmp_path):
-    """Debian's gcc-mingw-w64 has a folder `12-win32`; others may be newer than the machine's."""
+    """Debian's mingw folder `12-win32` is no host compiler, nor are others, which may be newer."""
     native = f"{platform.machine()}-linux-gnu/12"
     for folder in (native, "x86_64-w64-mingw32/12-win32", "arm-none-eabi/99.1.0"):
         (tmp_path / "usr/lib/gcc" / folder).mkdir(parents=True)
@@ -179,7 +179,7 @@ def nvmlDeviceGetCudaComputeCapability(handle): return {gpus}[handle]
 
 
 def said_by_nvml(folder: Path, library: str) -> str:
-    """Tell what `by_nvml` answers where `library` is what pynvml is."""
+    """Return what `by_nvml` answers where `library` is the text of the module pynvml."""
     (folder / "pynvml.py").write_text(library)
     code = "from cudaswitch.detect.gpus import by_nvml; it = by_nvml(); print(it and it[:2])"
     env = {**os.environ, "PYTHONPATH": str(folder)}
@@ -199,7 +199,7 @@ def said_by_nvml(folder: Path, library: str) -> str:
     ],
 )
 def test_nvml_is_asked_in_bounded_time(tmp_path, init, driver, found, expected):
-    # The shape of nvidia-ml-py; the real one needs a driver.
+    # This has the shape of nvidia-ml-py; the real one needs a driver.
     start = time.monotonic()
     answer = said_by_nvml(tmp_path, NVML.format(init=init, driver=driver, gpus=found))
     assert time.monotonic() - start < 30

@@ -1,4 +1,4 @@
-"""Our lines in somebody's file: found whole, and never more than them taken out."""
+"""Our lines in somebody's file are found whole, and nothing else is taken out with them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_half_a_block_holds_nothing_of_ours(text: bytes) -> None:
 
 @pytest.mark.parametrize("last", ["A=b:\\\n", "A=b:\\\\\n", "A=b:\\\r\n", "A=b", "A=b\n"], ids=repr)
 def test_a_line_that_goes_on_takes_nothing_of_ours(last: str) -> None:
-    """A backslash at its end would make one line of it and our marker."""
+    """A backslash at the end of the last line does not join it to our marker."""
     before = f"x=1\r\n{last}".encode() if "\r" in last else last.encode()
     after = marked.put_in(before, b"ours")
     done = subprocess.run(["bash", "-n"], input=after, capture_output=True, check=True)
@@ -76,7 +76,7 @@ def test_a_line_that_goes_on_takes_nothing_of_ours(last: str) -> None:
     ("before", "end"), [(b"x=1\ry=2\r", b"\n"), (b"x=1\r\ny=2\r", b"\r\n")], ids=repr
 )
 def test_a_block_keeps_its_line_ends(before: bytes, end: bytes) -> None:
-    """They tell what was put before it, also where the file's are others by then."""
+    """A block keeps its line ends, which tell what was put before it, even if the file's change."""
     once = marked.put_in(before, b"ours")
     assert marked.put_in(once, b"ours") == once
     assert marked.taken_out(once) == before
@@ -103,7 +103,7 @@ def without_the_first(text: bytes) -> bytes:
 def test_an_activate_script_with_half_a_block(
     stocked: Home, env: Path, damaged: Callable[[bytes], bytes]
 ) -> None:
-    """What lies behind the marker that is left may be the person's own."""
+    """A file with half a block is left alone: what follows its marker may be the user's own."""
     script = env / "bin/activate"
     before = script.read_bytes()
     succeeded(stocked.run("pin", "10.1", "-p", env))

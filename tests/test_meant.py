@@ -1,4 +1,4 @@
-"""What was meant by what nobody can read: the hint is the command, in words that work."""
+"""Requests that nobody can read: the hint says what was meant, in words that work."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RANGES = {
 @pytest.mark.parametrize("text", RANGES)
 def test_a_range_as_others_write_it(home: Home, command: str, text: str) -> None:
     done = home.run(command, text, *(["--", "true"] if command == "exec" else []))
-    # `search cuda 12.4` is one of its own words.
+    # `search` itself takes the word `cuda` before a version.
     refused(
         done,
         f"{text.removeprefix('cuda ')}` is not a CUDA version",
@@ -43,7 +43,7 @@ def test_a_range_as_others_write_it(home: Home, command: str, text: str) -> None
 )
 def test_several_versions_make_no_other_one(home: Home, text: str) -> None:
     names = text.replace(",", " ").replace("_", " ").split()
-    # What was typed is no way out.
+    # The words that were typed are not proposed again.
     several = f", or, where several are allowed, one after the other: {' '.join(names)}"
     hint = "name one of them" + several * (text.split() != names)
     for command in ("install", "pin"):
@@ -72,7 +72,7 @@ def test_two_numbers_make_no_third(home: Home, text: str) -> None:
 
 @pytest.mark.parametrize(("text", "meant"), [("118", "11.8"), ("124", "12.4"), ("92", "9.2")])
 def test_a_version_without_its_dot(home: Home, text: str, meant: str) -> None:
-    """As wheels have it behind `cu`."""
+    """A version without its dot, as wheels have it after `cu`, gets one in the hint."""
     for command in (["exec", text, "--", "true"], ["pin", text]):
         refused(home.run(*command), f"CUDA {text} is not installed", hint=f"write it as {meant}")
     done = home.run("install", text, "--from", "runfile")
@@ -112,7 +112,7 @@ def test_a_toolkit_that_nobody_has(home: Home) -> None:
 
 
 def test_a_file_is_taken_as_it_is(home: Home, pair: list[Path]) -> None:
-    """Who says besides that it is of conda's is right."""
+    """A file may be installed with `--from conda`, if that is where it is from."""
     assert succeeded(home.run("install", pair[0], "--from", "conda")) == ["10.1.243"]
 
 

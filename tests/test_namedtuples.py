@@ -1,4 +1,4 @@
-"""Named tuples are those of `typing`, as far as anybody can tell."""
+"""Our named tuples are like those of `typing`, as far as anybody can tell."""
 
 from __future__ import annotations
 

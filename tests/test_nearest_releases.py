@@ -37,7 +37,7 @@ def test_few_are_all_named() -> None:
 
 @pytest.mark.parametrize("source", ["nvidia", "runfile"])
 def test_a_hint_is_a_line(home: Home, source: str) -> None:
-    """These two know their releases without asking anybody."""
+    """Sources that know their releases offline name the closest ones, in one line."""
     done = home.run("install", "99", "--from", source, "--offline")
     refused(done, "CUDA 99", hint="hint: the closest are 1")
     hint = done.stderr.splitlines()[1]

@@ -22,7 +22,7 @@ def offer(channel: Path, *packages: Path) -> None:
 
 @pytest.fixture
 def lab(stocked: Home, pair: list[Path], tmp_path: Path) -> Path:
-    """A channel with just what a person has."""
+    """A channel with just what the user has installed."""
     offer(tmp_path / "lab", *pair)
     stocked.env["CUDASWITCH_CHANNELS"] = str(tmp_path / "lab")
     return tmp_path / "lab"
@@ -89,7 +89,7 @@ def test_without_an_answer_what_is_there_will_do(stocked: Home, lab: Path) -> No
     [line] = said
     assert line.startswith("cudaswitch: using CUDA 10.1.243, as no newer one could be looked up: ")
     assert "127.0.0.1:1" in line
-    # In full it asks nobody.
+    # A version in full is looked up nowhere.
     assert installed(stocked, "10.1.243", **nowhere) == ([FULL], [])
     assert installed(stocked, "10.1.243", "--cudnn", "7.6.5", **nowhere) == ([FULL], [])
     names, said = installed(stocked, "10.1.243", "--cudnn", "7", **nowhere)

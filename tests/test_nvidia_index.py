@@ -38,7 +38,7 @@ PIECES = {
     "fabricmanager": "550.54.15",
     "nvidia_driver": "550.54.15",
 }
-"""Of redistrib_12.4.1.json, the last two no part of a toolkit."""
+"""Pieces of redistrib_12.4.1.json, the last two of which are no part of a toolkit."""
 MINIMAL = {"cuda_nvcc", "cuda_cudart", "cuda_cccl"}
 BUILD = MINIMAL | {"cuda_cupti", "cuda_profiler_api", "libcublas", "libnvjitlink"}
 INDEX = "/cuda/redist/redistrib_12.4.1.json"
@@ -153,7 +153,7 @@ def test_cudnn_alone_and_what_there_is_none_of(server: FolderServer, tmp_path: P
             cudnn, Version(cuda), workdir=tmp_path / "work", platform=platform, offline=False
         )
 
-    # 9.22 is newer, and not for CUDA 11.
+    # 9.22 is newer, but not for CUDA 11.
     [artifact] = ask("8.9", "11.8.0").artifacts
     assert "8.9.7.29_cuda11" in artifact.path.name
     for asked in (
@@ -187,7 +187,7 @@ def test_a_server_that_lists_nothing(server: FolderServer, tmp_path: Path) -> No
         (one for one in known if one >= FIRST_TOOLKIT), reverse=True
     )
     assert nvidia.available(offline=False)[0] >= Version("13.4.2")
-    # 12.4.1 is asked for and there; of 12 the newer ones are asked for first.
+    # 12.4.1 is asked for, and there; for 12 the newer releases are asked for first.
     assert obtain(tmp_path, "12.4").toolkit == Version("12.4.1")
     assert obtain(tmp_path, "12").toolkit == Version("12.4.1")
     assert server.statuses("/cuda/redist/redistrib_12.9.1.json") == [404]
@@ -236,7 +236,7 @@ def test_the_licence_is_told_once_and_noted(
 
 
 def test_a_licence_is_accepted_by_what_installs(server: FolderServer, tmp_path: Path) -> None:
-    """`lock`, `download` and `mirror` install nothing; a lock file names no licences."""
+    """Licences are told by what installs, not by `lock`, `download` and `mirror`."""
     first, second = make_home(tmp_path / "first"), make_home(tmp_path / "second")
     mirror = {"CUDASWITCH_NVIDIA_URL": server.url}
     what = ("12.4", "--cudnn", "8", "--components", "minimal", "--from", "nvidia")
@@ -255,7 +255,7 @@ def test_a_licence_is_accepted_by_what_installs(server: FolderServer, tmp_path: 
     assert told.splitlines() == [
         f"licence: {name}, accepted by installing: {at}" for name, at in LICENCES.values()
     ]
-    # Told is told, whichever command has done it.
+    # A licence is told once, whichever command did so.
     assert second.run("sync", "--force", cwd=tmp_path).stderr == ""
     for command in (["install", *what, "--force"], ["install", "12.3", *what[3:]]):
         assert "licence" not in second.run(*command, **mirror).stderr
@@ -326,7 +326,7 @@ def test_an_index_that_is_not_to_be_trusted(
     assert message in caught.value.message
     assert "\n" not in caught.value.message
     assert server.url in caught.value.message
-    # What is not asked for does no harm.
+    # A bad entry that is not asked for does no harm.
     assert names(obtain(tmp_path, "12.4", "cudart")) == {"cuda_cudart"}
 
 
@@ -421,7 +421,7 @@ def install(home: Home, url: str, *what: str) -> subprocess.CompletedProcess[str
 def test_nothing_comes_for_a_store_that_may_not_be_written(
     server: FolderServer, home: Home, command: str
 ) -> None:
-    """A toolkit has gigabytes."""
+    """Nothing is fetched, let alone gigabytes, for a store that may not be written."""
     named = {"CUDASWITCH_NVIDIA_URL": server.url, "CUDASWITCH_CACHE": str(home.path / "cache")}
     which = ["--components", "minimal", "--from", "nvidia"]
     succeeded(home.run("lock", "12.4", *which, **named))

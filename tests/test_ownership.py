@@ -1,6 +1,6 @@
-"""Whose a store is: modes whatever the umask, everybody's folders, sudo, and other people's stores.
+"""Whose a store is: modes whatever the umask, everybody's folders, sudo, and other users' stores.
 
-As root, the other person is root without its privileges, who owns nothing of the store then.
+As root, the other user is root without its privileges, who then owns nothing of the store.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def with_umask(home: Home, umask: str, *arguments: str | Path) -> subprocess.Com
 
 
 def unprivileged(home: Home, *command: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a program as somebody for whom permissions hold, also where the tests run as root."""
+    """Run a program as a user for whom permissions hold, even where the tests run as root."""
     return subprocess.run(
         as_plain_user(*command),
         env=home.env, cwd=home.path, capture_output=True, text=True, check=False, timeout=60,
@@ -42,7 +42,7 @@ def unprivileged(home: Home, *command: str | Path) -> subprocess.CompletedProces
 
 
 def given_away(folder: Path) -> None:
-    """Let a folder be another user's, or as good as: the tests may not be run by root."""
+    """Give a folder to another user, or make it read-only if the tests are not run by root."""
     for path in (folder, *folder.rglob("*")):
         if os.geteuid() == 0:
             os.chown(path, OTHER, OTHER, follow_symlinks=False)
@@ -57,7 +57,7 @@ def taken_back(folder: Path) -> None:
 
 
 def modes(folder: Path) -> dict[str, str]:
-    """Map what lies in a folder to its mode; files of locks are their holder's, pins named anew."""
+    """Map what is in a folder to its mode; notes of pins, which get new names, count as one."""
     found = {}
     for path in (folder, *folder.rglob("*")):
         name = path.relative_to(folder)
@@ -68,7 +68,7 @@ def modes(folder: Path) -> dict[str, str]:
 
 
 def fill(home: Home, pair: list[Path], umask: str) -> None:
-    """Do all that writes a store."""
+    """Run all commands that write into a store."""
     environment = home.path / "env"
     if not environment.exists():
         (environment / "conda-meta").mkdir(parents=True)
@@ -96,7 +96,7 @@ def test_modes_are_the_same_for_every_umask(tmp_path: Path, pair: list[Path]) ->
 
 
 def test_a_groups_store_stays_the_groups(home: Home, pair: list[Path]) -> None:
-    """Who lets a group write the store's folder lets it write what is made in it."""
+    """In a store whose folder a group may write, the group may write what is made there, too."""
     home.store.mkdir()
     home.store.chmod(0o775)
     fill(home, pair, "077")
@@ -109,7 +109,7 @@ def test_a_groups_store_stays_the_groups(home: Home, pair: list[Path]) -> None:
 def test_a_groups_store_leaves_environments_and_directories_their_owners(
     home: Home, pair: list[Path]
 ) -> None:
-    """Its group would put scripts where the owner's shell runs them."""
+    """A store's group may not write environments, where its scripts would run in others' shells."""
     home.store.mkdir()
     home.store.chmod(0o775)
     fill(home, pair, "002")
@@ -128,7 +128,7 @@ def test_a_groups_store_leaves_environments_and_directories_their_owners(
 
 @root_only
 def test_what_was_anothers_is_ours_once_it_is_written(home: Home, pair: list[Path]) -> None:
-    """Ours decides; theirs did not, and they are told of."""
+    """`pin` makes another user's version file ours, and `unpin` removes it; both say so."""
     succeeded(home.run("install", *pair))
     file = home.path / ".cuda-version"
     file.write_text("11\n")
@@ -156,7 +156,7 @@ def test_what_everybody_may_write_is_no_store(home: Home, pair: list[Path]) -> N
         refused(done, "is writable by everyone", f"`{home.store}`", hint=f"chmod o-w {home.store},")
     assert snapshot(home.store) == before
     assert not (home.path / ".cuda-version").exists()
-    # To look at it is no harm.
+    # Looking at the store does no harm.
     assert "10.1.243" in home.run("list").stdout
     home.store.chmod(0o755)
     succeeded(home.run("exec", "10.1", "--", "true"))
@@ -218,7 +218,7 @@ def test_what_frameworks_need_comes_from_no_store_that_everybody_may_write(
 
 @pytest.mark.parametrize("own", [True, False])
 def test_another_persons_store(tmp_path: Path, stocked: Home, own: bool) -> None:
-    """All that reads works in a store that is not ours, and leaves nothing in it."""
+    """Everything that reads works in a store of another user, and leaves nothing in it."""
     person = make_home(tmp_path / "person")
     variable = "CUDASWITCH_HOME" if own else "CUDASWITCH_STORES"
     person = Home(person.path, person.store, person.env | {variable: str(stocked.store)})
@@ -255,7 +255,7 @@ def test_another_persons_store(tmp_path: Path, stocked: Home, own: bool) -> None
             done = unprivileged(person, console_script(), "alias", "lab", "10.1")
             refused(done, "cannot write", hint="CUDASWITCH_HOME")
         else:
-            # Their own store takes what is written.
+            # The user's own store takes what is written.
             for words in (["pin", "10.1", "-p", environment], ["alias", "lab", "10.1"]):
                 succeeded(unprivileged(person, console_script(), *words))
             switch = (
@@ -318,7 +318,7 @@ NOT_FOLLOWED = "belongs to another user and is not followed"
 
 @root_only
 def test_a_version_file_of_who_called_sudo_is_followed(stocked: Home) -> None:
-    """As git has it: `sudo make` in one's own tree asks for what the tree asks for."""
+    """A version file of sudo's caller is followed, as by git: `sudo make` takes the tree's CUDA."""
     file = stocked.path / ".cuda-version"
     file.write_text("10.1\n")
     os.chown(file, OTHER, OTHER)
@@ -378,7 +378,7 @@ def test_the_hint_has_what_another_s_file_asks_for(stocked: Home, text: str, ver
 
 @root_only
 def test_what_another_s_link_leads_to_is_not_shown(stocked: Home) -> None:
-    """It may be a file that they could not read."""
+    """The content of a file behind another user's link stays hidden: they may not read it."""
     secret, file = stocked.path / "secret", stocked.path / ".cuda-version"
     secret.write_text("hunter2\n")
     file.symlink_to(secret)
@@ -390,7 +390,7 @@ def test_what_another_s_link_leads_to_is_not_shown(stocked: Home) -> None:
 
 @root_only
 def test_root_leaves_no_answer_in_somebody_s_store(stocked: Home, tmp_path: Path) -> None:
-    """As `sudo -E make` would, whose answer the person could not have changed."""
+    """Root leaves no answer in a user's store, who could not change it; `sudo -E make` would."""
     env = Env(tmp_path / "env")
     env.write("pyvenv.cfg", "home = /usr/bin\n")
     env.dist("cupy-cuda101", "7.8.0")
@@ -405,7 +405,7 @@ def test_root_leaves_no_answer_in_somebody_s_store(stocked: Home, tmp_path: Path
 def test_nothing_is_written_through_somebody_else_s_links(
     stocked: Home, tmp_path: Path, noted: bool
 ) -> None:
-    """An environment of theirs, which conda knows, leads into one of ours."""
+    """Another user's environment, which conda knows and which links into ours, is not written."""
     ours, theirs = (conda_prefix(tmp_path / name) for name in ("ours", "theirs"))
     succeeded(stocked.run("pin", BARE, "--cudnn", "none", "-p", ours))
     if noted:
@@ -431,7 +431,7 @@ def test_nothing_is_written_through_somebody_else_s_links(
 
 @root_only
 def test_doctor_leaves_somebody_s_pin_to_them(tmp_path: Path, pair: list[Path]) -> None:
-    """What their hooks lead to may be seen by them alone, and who is asked cannot mend it."""
+    """`doctor` has no advice on another user's hooks, which only they can mend."""
     theirs, person = make_home(tmp_path / "theirs"), make_home(tmp_path / "person")
     environment = tmp_path / "env"
     (environment / "conda-meta").mkdir(parents=True)
@@ -443,5 +443,5 @@ def test_doctor_leaves_somebody_s_pin_to_them(tmp_path: Path, pair: list[Path]) 
     active = {"CONDA_PREFIX": str(environment), "PATH": f"{environment}/bin:{person.env['PATH']}"}
     inside = Home(person.path, person.store, person.env | active)
     found = json.loads(unprivileged(inside, console_script(), "doctor", "--json").stdout)
-    # Its variables alone are there: nothing of it has run.
+    # Only the environment's variables are set: none of its scripts has run.
     assert {one["code"] for one in found["findings"] if one["code"][:4] == "CS07"} == {"CS076"}

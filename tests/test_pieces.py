@@ -33,7 +33,7 @@ def conda(folder: Path, name: str, tree: builders.Tree) -> Path:
 def test_several_releases_make_no_toolkit(
     home: Home, tmp_path: Path, other: tuple[str, str]
 ) -> None:
-    """They would not compile together, and nobody could tell which release it is."""
+    """Pieces of several releases would not compile together, nor be of one release."""
     wheels = [wheel(tmp_path, *piece) for piece in (NVCC, CUDART, other)]
     done = home.run("install", *wheels)
     refused(done, "different CUDA releases", hint="the packages of one release at a time")
@@ -54,7 +54,7 @@ def test_libraries_have_numbers_of_their_own(home: Home, tmp_path: Path) -> None
 def test_what_depends_on_them_is_none_of_them(
     home: Home, tmp_path: Path, name: str, tree: builders.Tree
 ) -> None:
-    """conda-forge's `cuda-nvcc` has no files."""
+    """A package without files, as conda-forge's `cuda-nvcc`, makes no toolkit by itself."""
     empty = conda(tmp_path, name, tree)
     hint = "it has no files: install it together with what it depends on, in one command"
     refused(home.run("install", empty), f"cannot be made from {name} alone", hint=hint)

@@ -44,7 +44,7 @@ def test_a_version_file_that_is_a_link_is_written_where_it_leads(
 def test_what_is_no_place_for_a_version(
     stocked: Home, tmp_path: Path, leads: str | None, said: str
 ) -> None:
-    """A link may have come with a project."""
+    """`pin` writes to no strange file through a link, which may have come with a project."""
     tree = tmp_path / "tree"
     for folder in (tree, tmp_path / "pipe"):
         folder.mkdir()
@@ -64,7 +64,7 @@ def test_what_is_no_place_for_a_version(
 
 @root_only
 def test_a_link_of_somebody_else_is_not_followed(stocked: Home, tmp_path: Path) -> None:
-    """Its owner may let it lead to any file of the person's that has such a name."""
+    """Another user's link is replaced, not followed: it may lead to a file of this user's."""
     tree = tmp_path / "tree"
     tree.mkdir()
     (tmp_path / "cuda-version").write_text("11.8\n")

@@ -41,7 +41,7 @@ def test_what_is_pinned_stays_unless_forced(stocked: Home, tmp_path: Path) -> No
 
 
 def test_many_are_told_in_their_order(stocked: Home, tmp_path: Path) -> None:
-    """`list` has lines for people, which name a few; `remove` names all that are in the way."""
+    """`list`, for people, names a few pins; `remove` names all that are in the way."""
     prefixes = [str(conda_prefix(tmp_path / name)) for name in "abcdefg"]
     for prefix in prefixes:
         succeeded(stocked.run("pin", "10.1", "-p", prefix))
@@ -51,7 +51,7 @@ def test_many_are_told_in_their_order(stocked: Home, tmp_path: Path) -> None:
 
 
 def test_pins_without_a_toolkit_are_listed_too(stocked: Home, tmp_path: Path) -> None:
-    """Else who removes toolkits first never learns which environments have hooks still."""
+    """`list` names pins without a toolkit, so that nobody forgets hooks after removing toolkits."""
     prefixes = {name: str(conda_prefix(tmp_path / name)) for name in ("auto", "system", "gone")}
     (tmp_path / "tree").mkdir()
     for name, request in (("auto", "auto"), ("system", "system"), ("gone", BARE)):
@@ -97,7 +97,7 @@ def test_an_environment_has_one_pin_however_its_path_is_spelled(
 def test_a_pin_holds_however_the_path_of_the_store_is_spelled(
     stocked: Home, tmp_path: Path
 ) -> None:
-    """That of a copied environment, too, of which we have no note."""
+    """A pin, even of a copy without a note, holds however the path of the store is spelled."""
     prefix, copy = conda_prefix(tmp_path / "env"), tmp_path / "copy"
     (tmp_path / "link").symlink_to(stocked.store)
     linked = {"CUDASWITCH_HOME": str(tmp_path / "link")}
@@ -184,7 +184,7 @@ def test_pins_follow_what_went_before_a_removal_failed(stocked: Home, tmp_path: 
 
 @pytest.mark.parametrize("closed", [False, True], ids=["open", "read-only"])
 def test_hooks_follow_an_update_of_cudaswitch(stocked: Home, tmp_path: Path, closed: bool) -> None:
-    """An older one wrote other texts, and fewer; these do where others cannot be written."""
+    """Texts of an older cudaswitch are replaced in hooks, and serve where they cannot be."""
     prefix = conda_prefix(tmp_path / "env")
     succeeded(stocked.run("pin", "10.1", "-p", prefix))
     folder = prefix / "etc" / "cudaswitch"
@@ -210,7 +210,7 @@ def test_a_pinned_directory_is_one_however_it_is_written(stocked: Home) -> None:
 
 
 def test_environments_follow_an_alias(stocked: Home, tmp_path: Path) -> None:
-    """As directories, the user and shells do."""
+    """Pinned environments follow an alias, as directories, the user and shells do."""
     succeeded(stocked.run("install", toolkit(tmp_path, "12.4.1")))
     succeeded(stocked.run("alias", "work", "10.1"))
     prefix = conda_prefix(tmp_path / "env")
@@ -226,7 +226,7 @@ def test_environments_follow_an_alias(stocked: Home, tmp_path: Path) -> None:
 
 
 def test_a_clone_of_a_pinned_environment_pins_too(home: Home, tmp_path: Path) -> None:
-    """conda knows it, by its list; of ours it has the pin and the hooks, and no note."""
+    """A clone that conda's list names pins by the pin and hooks in it, without a note of ours."""
     for version in ("12.7.0", "12.7.1"):
         smallest(tmp_path / version, version)
     succeeded(home.run("adopt", tmp_path / "12.7.0"))
@@ -251,7 +251,7 @@ def test_a_clone_of_a_pinned_environment_pins_too(home: Home, tmp_path: Path) ->
 def test_an_environment_that_was_moved_pins_where_this_shell_is_in_it(
     stocked: Home, tmp_path: Path
 ) -> None:
-    """The only note is of its old place, and conda knows nothing of either."""
+    """A moved environment, unknown to conda and to our notes, pins for the shell that is in it."""
     prefix, moved = conda_prefix(tmp_path / "env"), tmp_path / "moved"
     succeeded(stocked.run("pin", "10.1", "-p", prefix))
     prefix.rename(moved)
@@ -276,7 +276,7 @@ def test_a_version_file_that_came_with_its_tree_pins_below_it(
 
 
 def test_a_store_that_was_moved_keeps_what_is_pinned(stocked: Home, tmp_path: Path) -> None:
-    """A pin names a version: the hooks' folder is gone, and the toolkit answers where it is now."""
+    """A pin names a version, so it holds the toolkit at its new place when the store has moved."""
     prefix = conda_prefix(tmp_path / "env")
     succeeded(stocked.run("pin", "10.1", "-p", prefix))
     moved = stocked.store.rename(tmp_path / "moved")
@@ -288,7 +288,7 @@ def test_a_store_that_was_moved_keeps_what_is_pinned(stocked: Home, tmp_path: Pa
 
 
 def test_what_may_not_be_looked_at_pins_nothing(stocked: Home, tmp_path: Path) -> None:
-    """conda's list may name environments of others; a link is no second environment."""
+    """What conda's list names pins nothing if it is closed to us, and only once if it is a link."""
     closed = conda_prefix(tmp_path / "closed" / "env")
     half = conda_prefix(tmp_path / "half")
     (half / "etc" / "cudaswitch").mkdir()
@@ -313,7 +313,7 @@ def test_what_may_not_be_looked_at_pins_nothing(stocked: Home, tmp_path: Path) -
 
 
 def test_a_groups_environment_stays_the_groups(stocked: Home, tmp_path: Path) -> None:
-    """What its people install has scripts beside ours."""
+    """Folders made in a group's environment are the group's, whose packages have scripts, too."""
     environment = conda_prefix(tmp_path / "env")
     shutil.rmtree(environment / "etc")
     environment.chmod(0o2775)
@@ -324,7 +324,7 @@ def test_a_groups_environment_stays_the_groups(stocked: Home, tmp_path: Path) ->
 
 
 def test_a_pin_is_as_old_as_the_look_that_it_tells_of(stocked: Home, tmp_path: Path) -> None:
-    """What comes while it is written is newer than that, so the next activation sees it."""
+    """A pin is dated before its scripts, so that the next activation sees what came meanwhile."""
     prefix = conda_prefix(tmp_path / "env")
     succeeded(stocked.run("pin", "10.1", "-p", prefix))
     first = prefix / "etc/conda/deactivate.d/~~cudaswitch.sh"
@@ -332,7 +332,7 @@ def test_a_pin_is_as_old_as_the_look_that_it_tells_of(stocked: Home, tmp_path: P
 
 
 def test_an_adopted_toolkit_that_becomes_another_is_told(home: Home, tmp_path: Path) -> None:
-    """The hooks still lead to its folder, which is not what the pin asks for any more."""
+    """Pins are reported if the adopted toolkit that their hooks lead to becomes another release."""
     kit = smallest(tmp_path / "cuda", "12.4.0")
     succeeded(home.run("adopt", kit))
     prefixes = {name: str(conda_prefix(tmp_path / name)) for name in ("exact", "wide")}

@@ -51,7 +51,7 @@ def test_an_index_that_cannot_be_reached_is_one_line(
 
 
 def test_an_index_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ends, by memory or by time, and says by which."""
+    """pip at an endless index is stopped, by memory or by time, and the message says by which."""
     for name, value in (
         *(("PIP_CONFIG_FILE", os.devnull), ("PIP_FIND_LINKS", ""), ("PIP_EXTRA_INDEX_URL", "")),
         *(("PIP_NO_INDEX", "0"), ("PIP_RETRIES", "0")),
@@ -170,7 +170,7 @@ def test_without_pip_in_this_python(tmp_path: Path) -> None:
 
 
 def test_no_home_folder_is_no_fault_of_pip(tmp_path: Path) -> None:
-    """Newer ones end before they look for anything where none is known."""
+    """A newer pip that knows no home folder would end before it looks for anything."""
     done = in_own_mounts(
         NO_HOME, console_script(), "install", "13.0", "--from", "pypi", "--offline",
         cwd=tmp_path,

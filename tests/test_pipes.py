@@ -1,6 +1,6 @@
 """Pipes where files should be: nobody writes into them, and a command that opened one would hang.
 
-Who makes an archive, an environment or a project may have put them there.
+An archive, an environment or a project may have brought them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from homes import Home
 from shells.conda import conda_prefix
 
 SECONDS = 15
-"""What each command has; it takes one or two."""
+"""The time that each command has; it takes one or two."""
 
 
 def planted(path: Path) -> Path:
