@@ -87,7 +87,7 @@ def test_the_explanation_holds_reasons_rejected_and_the_next_step():
     ],
 )
 def test_the_host_compiler_is_held_against_the_nvcc_of_the_toolkit(accepted, told):
-    """Not against that of its release; where it has none, nobody compiles."""
+    """gcc is held against the toolkit's own nvcc, not its release; against none if it has none."""
     need = facts(tensorflow("2.1.0", "10.1", "7"), gcc=(12,))
     answer = resolve(need, [toolkit("10.1.243+cudnn7.6.5")], lambda _: accepted)
     assert answer.toolkit

@@ -49,7 +49,7 @@ def shell_running() -> Iterator[int]:
 
 
 def waited_for(home: Home, env: Path) -> list[str]:
-    """Return for which processes `gc` leaves the hooks of an environment, and see that it does."""
+    """Check that `gc` leaves an environment's hooks; return the processes that may need them."""
     done = home.run("gc")
     assert succeeded(done) == []
     assert f"skipped: the hooks of `{env}`, which may be needed by " in done.stderr

@@ -308,7 +308,7 @@ def test_ci_runs_the_command_of_the_readme() -> None:
 
 
 def test_each_shell_reads_the_texts_in_its_language() -> None:
-    """PowerShell's and Nushell's are parsed in tests, as these are no shells that `lint` needs."""
+    """`lint` reads all shells' texts but PowerShell's and Nushell's, which tests parse instead."""
     nox = ast.parse((ROOT / "noxfile.py").read_text())
     [checks] = [
         ast.literal_eval(each.value)

@@ -114,7 +114,7 @@ def test_list_of_nothing(home: Home, pair: list[Path]) -> None:
 
 
 def test_what_list_calls_active_current_does_too(stocked: Home, tmp_path: Path) -> None:
-    """A toolkit that is only asked for, or was put in and then changed, is not what there is."""
+    """Only what the shell has is active, not a toolkit that was just asked for or changed later."""
     other = executable(tmp_path / "other/bin/nvcc").parent
     nvcc = executable(kit(stocked, BARE) / "bin/nvcc")
     bare = ("exec", BARE, "--cudnn", "none", "--gpus", "0", "--")

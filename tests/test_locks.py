@@ -184,7 +184,7 @@ def test_only_who_may_write_beside_it_may_hold_it(tmp_path: Path) -> None:
 
 
 def test_without_locks_nothing_is_half(home: Home, pair: list[Path]) -> None:
-    """Work may be done several times; what is there is whole, and one command ends it right."""
+    """Without locks work may be done twice, but all is whole, and one more command completes it."""
     rule, other = "flock:error=ENOLCK", "flock:error=EOPNOTSUPP"
     orders = [["install", *pair], ["install", *pair[::-1]], ["install", *pair], ["gc"]]
     children = [

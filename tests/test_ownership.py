@@ -275,7 +275,7 @@ def test_another_persons_store(tmp_path: Path, stocked: Home, own: bool) -> None
 def test_sudo_leaves_nothing_in_its_callers_folders(
     tmp_path: Path, home: Home, pair: list[Path]
 ) -> None:
-    """With their HOME, it is refused; with root's own, `sudo -H`, it is as for anybody."""
+    """`sudo` with its caller's HOME is refused; with root's own, by `sudo -H`, it works as ever."""
     succeeded(home.run("install", pair[0]))
     environment = home.path / "env"
     (environment / "conda-meta").mkdir(parents=True)

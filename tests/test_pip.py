@@ -121,7 +121,7 @@ def test_a_version_that_does_not_exist_is_no_matter_of_settings(
 
 
 def test_a_mirror_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What pip itself is set to use was not asked."""
+    """A failure names the mirror that was asked, and not pip's own settings, which were not."""
     monkeypatch.setenv("PIP_INDEX_URL", "https://me:CSWSECRET@mirror/simple")
     found = _failure("x", f"ERROR: none\n{NOTHING}", False)
     assert found.message.startswith("pip cannot get x from `https://mirror/simple`: No matching")

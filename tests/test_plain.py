@@ -1,4 +1,4 @@
-"""The plainest forms of what is called most, which start without click, say what click's do."""
+"""The plainest forms of the most used commands, which start without click, say what click says."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ LINES = [
     *([name, "--help"] for name, (_, line) in COMMANDS.items() if line),
     ["config", "get", "-h"],
     ["shims", "install", "--help"],
-    # What must be left to click.
+    # These must be left to click.
     ["--help", "pin"],
     ["no-such-command", "--help"],
     ["cudaswitch", "--help"],
@@ -184,7 +184,7 @@ def test_it_starts_without_click_and_what_else_takes_long(
     "arguments", [["init", "bash"], ["init", "fish"], ["env", "10.1"]], ids=" ".join
 )
 def test_shell_text_is_printed_without_click(stocked: Home, arguments: list[str]) -> None:
-    """Some have it in their startup files, where each new shell waits for it."""
+    """Texts for shells are printed without click: some are in startup files, where shells wait."""
     assert not _loaded(stocked, arguments) & _HEAVY
 
 
@@ -194,7 +194,7 @@ def test_shells_are_answered_without_click(stocked: Home, asked: str) -> None:
 
 
 def test_settings_cost_no_library(stocked: Home) -> None:
-    """What `config set` writes is read without one, and what only the library reads as well."""
+    """Settings are read without a library as `config set` writes them, else by the library."""
     for setting in (
         ["channels", "conda-forge", "nvidia"],
         ["offline", "true"],
@@ -218,7 +218,7 @@ _NEEDLESS = {
     "sync": {"cudaswitch.resolver", "cudaswitch.sources.pip_process"},
     "verify": {"cudaswitch.mending", "cudaswitch.install", "cudaswitch.sources.exact"},
 }
-"""What a command has no use for where there is little to do."""
+"""Command → modules that it has no use for where there is little to do."""
 
 
 @pytest.mark.parametrize("command", _NEEDLESS)
@@ -226,7 +226,7 @@ def test_a_command_loads_what_it_needs(stocked: Home, pair: list[Path], command:
     succeeded(stocked.run("lock", *pair))
     loaded = _loaded(stocked, command.split())
     assert "click" in loaded
-    # Threads of Python 3.14 load them.
+    # Threads of Python 3.14 load `inspect` and `dis`.
     threads = sys.version_info >= (3, 14) and "concurrent.futures.thread" in loaded
     late = set() if threads else {"inspect", "dis"}
     assert not loaded & (_NEEDLESS[command] | late)
@@ -258,7 +258,7 @@ def test_postponed_inspect_is_inspect() -> None:
 
 @pytest.mark.parametrize("waiting", [False, True])
 def test_a_process_ends_at_once_but_for_threads(waiting: bool) -> None:
-    """A person's output is written, what Python does at its end is left out."""
+    """A process writes its output and skips Python's own end, unless a thread still runs."""
     started = (
         "import atexit, sys, threading, time; from cudaswitch.__main__ import entry\n"
         "atexit.register(print, 'late')\n"
@@ -304,7 +304,7 @@ def _loaded(home: Home, arguments: list[str]) -> set[str]:
     """Return the modules that a command line loads."""
     started = "import sys; from cudaswitch.__main__ import main; sys.exit(main())"
     done = subprocess.run(
-        # Not the launcher, in which some installers have a module loaded that takes long.
+        # Not the launcher, in which some installers load a slow module.
         [sys.executable, "-X", "importtime", "-c", started, *arguments],
         env=home.env,
         cwd=home.path,
@@ -326,7 +326,7 @@ def test_a_reader_that_goes_away_is_no_error(stocked: Home) -> None:
 
 
 def test_the_program_keeps_its_arguments_and_its_name(stocked: Home) -> None:
-    """PATH is searched as shells do: an empty entry is the working directory."""
+    """`exec` searches PATH as shells do: an empty entry is the working directory."""
     tool = stocked.path / "tool"
     tool.write_text('#!/bin/sh\necho "$0 $*"\n')
     refused(stocked.run("exec", "10.1", "--", "tool"), "`tool` is not on PATH", code=127, hint=None)
@@ -339,7 +339,7 @@ def test_the_program_keeps_its_arguments_and_its_name(stocked: Home) -> None:
 
 
 def test_a_script_that_says_not_what_runs_it(stocked: Home, tmp_path: Path) -> None:
-    """As `env`, `nice` and every shell have it."""
+    """A script without `#!` is run by sh, as `env`, `nice` and every shell do."""
     script = executable(tmp_path / "script", 'echo "$0 $1 $CUDA_HOME"\n')
     [said] = succeeded(stocked.run("exec", "10.1", "--", script, "a b"))
     assert said.startswith(f"{script} a b {stocked.store}/toolkits/10.1")
@@ -379,7 +379,7 @@ def test_a_program_where_path_is_unset(stocked: Home) -> None:
 
 
 def test_what_a_program_calls_is_found_where_path_is_unset(stocked: Home) -> None:
-    """Programs search folders of their own where there is no PATH; ours alone would hide them."""
+    """Where PATH is unset, `exec` hides none of the folders that programs search then."""
     command = ["env", "-u", "PATH", console_script(), "exec", "10.1", "--", "sh", "-c", "ls -d /"]
     done = subprocess.run(command, env=stocked.env, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("/\n", "")
@@ -387,7 +387,7 @@ def test_what_a_program_calls_is_found_where_path_is_unset(stocked: Home) -> Non
 
 @pytest.mark.parametrize("locale", [{}, {"LANG": "C"}, {"LC_CTYPE": "C"}, {"LC_ALL": "C.UTF-8"}])
 def test_exec_adds_no_locale(stocked: Home, locale: dict[str, str]) -> None:
-    """Where the locale is C, Python sets one for itself (PEP 538)."""
+    """`exec` passes on no locale that Python sets for itself where the locale is C (PEP 538)."""
     kept = {name: at for name, at in stocked.env.items() if not name.startswith(("LC_", "LANG"))}
     for request in ("10.1", "system"):
         done = subprocess.run(

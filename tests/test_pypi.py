@@ -53,7 +53,7 @@ MINIMAL = {
 
 
 def requires(pins: dict[str, tuple[str, str]]) -> list[str]:
-    """The Requires-Dist of a `cuda-toolkit`: extra `all`, then one extra for each."""
+    """Return the Requires-Dist of a `cuda-toolkit`: extra `all`, then one extra for each piece."""
     everything = [f"{pin}; {marker} and extra == 'all'" for pin, marker in pins.values()]
     each = [f"{pin}; {marker} and extra == '{extra}'" for extra, (pin, marker) in pins.items()]
     return everything + each
@@ -202,7 +202,7 @@ def add(folder: Path, name: str, version: str, platform: str | None = None) -> P
 
 
 def add_meta(folder: Path, version: str, pins: dict[str, tuple[str, str]]) -> Path:
-    """A `cuda-toolkit` wheel; METADATA has the extras, as pip demands."""
+    """Make a `cuda-toolkit` wheel, whose METADATA has the extras, as pip demands."""
     path = wheel(folder, "cuda-toolkit", version, "py2.py3-none-any", tree={"x": b"x"})
     changed = path.with_suffix(".new")
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:
@@ -217,7 +217,7 @@ def add_meta(folder: Path, version: str, pins: dict[str, tuple[str, str]]) -> Pa
 
 @pytest.fixture(autouse=True)
 def downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where what pip brings is kept."""
+    """The folder in which what pip brings is kept."""
     monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -288,7 +288,7 @@ def test_offline_takes_what_pip_brought_before(
     )
     assert names(alone) == ["pypi:nvidia-cudnn-cu13==9.10.2.21"]
     bring("13", tmp_path, platform="win-64", components="nvcc,crt")
-    # By their hashes, as all that is downloaded; and nothing of that a second time on disk.
+    # They are kept by their hashes, like all downloads, and not a second time on disk.
     for artifact in brought.artifacts:
         kept = downloads / hashlib.sha256(artifact.path.read_bytes()).hexdigest()
         assert artifact.path.resolve() == kept.resolve()
@@ -304,7 +304,7 @@ def test_offline_takes_what_pip_brought_before(
         "nvidia_cuda_crt-13.0.88.post1-py3-none-win_amd64.whl",
         "nvidia_cuda_nvcc-13.0.88.post1-py3-none-win_amd64.whl",
     ]
-    # Of several the newest that fits; folders have the rest.
+    # Of several wheels the newest that fits is taken; folders have the rest.
     add(wheelhouse, "nvidia-cufft", "12.0.0.61")
     mixed = bring("13", tmp_path, components="nvcc,cufft", offline=True)
     assert names(mixed) == ["pypi:nvidia-cufft==12.0.0.61", "pypi:nvidia-cuda-nvcc==13.0.88"]
@@ -352,7 +352,7 @@ def test_an_open_range_takes_the_newest_of_its_release(wheelhouse: Path, tmp_pat
 def test_before_13_there_is_a_runtime_and_it_says_so(
     wheelhouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As in the METADATA of cuda-toolkit 12.9.1: each piece has the major in its name."""
+    """Before 13, as in cuda-toolkit 12.9.1's METADATA, each piece has the major in its name."""
     runtime = {
         "cudart": ("nvidia-cuda-runtime-cu12==12.9.79.*", BOTH),
         "cublas": ("nvidia-cublas-cu12==12.9.1.4.*", BOTH),

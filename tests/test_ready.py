@@ -30,13 +30,13 @@ OTHERS = {
         "cudaswitch use 10.1; print $env.CUDA_HOME; exit",
     ),
 }
-"""The startup file of each, and how it is told what to do once it has read it."""
+"""The startup file of each shell, and how the shell is told what to do after reading it."""
 HINT = "hint: reinstall cudaswitch and run cudaswitch init --install, or remove its marked lines"
 HINT += " from the startup file"
 
 
 def test_ready_files_follow_the_program(stocked: Home) -> None:
-    """After an update, the next command that changes something rewrites them."""
+    """After an update, the next command that changes something rewrites the ready files."""
     install(stocked, "bash")
     ready = stocked.store / "init" / "bash"
     text = ready.read_text()
@@ -54,11 +54,11 @@ def test_ready_files_follow_the_program(stocked: Home) -> None:
 
     assert after(f"0.0.1 {console_script()}\n{package}") == text
     assert after(f"0.0.1 /gone/bin/cudaswitch\n{package}") == text
-    # The package, which has texts that they load, goes elsewhere with another Python.
+    # The package, whose texts the ready files load, is elsewhere with another Python.
     assert after(f"{mine}\n/usr/lib/python2.7/cudaswitch") == text
     assert after(mine) == text
     assert after(f"{mine}\n{package}") == "# older\n"
-    # Another installation that is there keeps its own.
+    # Another installation that is still there keeps its ready files.
     assert after(f"0.0.1 {sys.executable}\n/usr") == "# older\n"
     bound.unlink()
     ready.unlink()
@@ -68,7 +68,7 @@ def test_ready_files_follow_the_program(stocked: Home) -> None:
 
 
 def test_another_program_takes_over_all_of_them(stocked: Home) -> None:
-    """They have one binding, so none may stay with a program that may go."""
+    """All ready files have one binding, so none may stay with a program that may go."""
     install(stocked, "bash")
     ready = stocked.store / "init" / "bash"
     text, bound = ready.read_text(), ready.with_name(".bound")
@@ -93,7 +93,7 @@ def test_a_ready_file_that_is_gone_is_no_error(stocked: Home) -> None:
 
 @pytest.mark.parametrize("shell", [*FILES, "tcsh", "xonsh", "nu"])
 def test_a_command_that_was_moved_is_found_on_path(stocked: Home, shell: str) -> None:
-    """It then binds the ready file to itself; where there is none, that is one clear line."""
+    """A moved command is found on PATH and binds the ready file; if none is there, it is told."""
     old, new = (stocked.path / name / "cudaswitch" for name in ("old", "new"))
     old.parent.mkdir()
     shutil.copy(console_script(), old)
@@ -124,7 +124,7 @@ def test_a_command_that_was_moved_is_found_on_path(stocked: Home, shell: str) ->
     said = re.findall("^(?:cudaswitch|hint|Exc|FileN).*", done.stderr, re.MULTILINE)
     if shell == "nu":
         gone = f"cudaswitch: `{new}` is gone, and no other is on PATH help: {HINT[6:]}"
-        # It breaks lines.
+        # Nushell breaks lines.
         assert "".join(gone.split()) in re.sub(r"\s|\|", "", done.stderr)
     else:
         assert said == [f"cudaswitch: `{new}` is gone, and no other is on PATH", HINT]
@@ -148,7 +148,7 @@ def test_what_it_sources_goes_with_the_ready_file(stocked: Home, shell: str) -> 
 def test_a_line_that_loads_what_another_store_has(
     stocked: Home, tmp_path: Path, shell: str
 ) -> None:
-    """As where a store was moved, which `init --install` mends."""
+    """A line that loads another store's file, as after a move, is found, and mended by `init`."""
     install(stocked, shell)
     stocked.store.rename(tmp_path / "moved")
     moved = {"CUDASWITCH_HOME": str(tmp_path / "moved"), "SHELL": f"/bin/{shell}"}
@@ -166,7 +166,7 @@ def test_a_line_that_loads_what_another_store_has(
 
 @pytest.mark.parametrize("package", ["there", "gone"])
 def test_tcsh_without_the_texts_that_it_sources(stocked: Home, package: str) -> None:
-    """The package has them too; where that was moved, the command on PATH is called as it is."""
+    """Without its texts tcsh sources the package's; without those it calls the command on PATH."""
     install(stocked, "tcsh")
     ready = stocked.store / "init" / "tcsh"
     shutil.rmtree(stocked.store / "init" / ".tcsh")
@@ -218,7 +218,7 @@ def test_a_new_shell_is_ready_and_starts_no_process(stocked: Home, shell: str) -
 
 @pytest.mark.parametrize("shell", FILES)
 def test_the_same_shell_without_the_line_is_not(stocked: Home, shell: str) -> None:
-    """The measure of the test above can fail."""
+    """A shell is not ready without the line, so the tests of ready shells can fail."""
     install(stocked, shell)
     remove(stocked, shell)
     done = _interactive(stocked, shell, "cudaswitch use 10.1")
@@ -254,7 +254,7 @@ def test_further_shells_find_the_ready_file(stocked: Home, shell: str) -> None:
 
 @pytest.mark.parametrize("shut", [["init"], ["", "init", "locks", "locks/init.lock"]], ids=str)
 def test_a_ready_file_that_cannot_be_deleted_keeps_no_line(home: Home, shut: list[str]) -> None:
-    """Without it the file does no harm, and the person's own file is theirs to edit."""
+    """A ready file that cannot be deleted does no harm once the startup file's line is gone."""
     (home.path / ".bashrc").write_text("# mine\n")
     install(home, "bash")
     for at in shut:

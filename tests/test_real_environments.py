@@ -111,7 +111,7 @@ def test_a_toolkit_forced_ahead_breaks_real_wheels_and_ours_does_not(
 def test_which_tells_what_real_wheels_load(
     home: Home, wheels: Path, older_library: Path, forced: bool
 ) -> None:
-    """cuSPARSE of 12.4 needs nvJitLink, and another process has preloaded nothing."""
+    """`which` names the nvJitLink that cuSPARSE gets in a process that has preloaded nothing."""
     [cusparse] = wheels.glob("lib/python*/site-packages/nvidia/cusparse/lib/libcusparse.so.12")
     paths = {"LD_LIBRARY_PATH": str(older_library.parent)} if forced else {}
     active = {"VIRTUAL_ENV": str(wheels), **paths}

@@ -11,7 +11,7 @@ from cudaswitch.regular import read_regular
 
 
 def test_what_has_no_size_is_refused_beyond_the_limit() -> None:
-    """As what grows while it is read."""
+    """A file without a size, like one that grows while it is read, is refused beyond the limit."""
     path = Path("/proc/self/cmdline")
     whole = path.read_bytes()
     assert path.stat().st_size == 0

@@ -151,7 +151,7 @@ def test_what_runs_stays_unless_forced(stocked: Home, busy: subprocess.Popen[str
 def test_what_runs_is_found_where_a_link_leads_to_the_store(
     stocked: Home, busy: subprocess.Popen[str], tmp_path: Path
 ) -> None:
-    """As where `/home` is a link to a bigger disk: the kernel tells real paths."""
+    """A process is found where a link leads to the store, though the kernel tells real paths."""
     (tmp_path / "link").symlink_to(stocked.store)
     linked = {"CUDASWITCH_HOME": str(tmp_path / "link")}
     refused(stocked.run("remove", FULL, **linked), f"(process {busy.pid})", hint="--force")
@@ -177,7 +177,7 @@ def test_a_killed_removal_ends_right(stocked: Home, tmp_path: Path) -> None:
 
 
 def test_folders_that_cannot_be_renamed_go_too(stocked: Home, tmp_path: Path) -> None:
-    """As in a container, where the store came with the image."""
+    """Folders that cannot be renamed, as in a container whose image has the store, go too."""
     crossing = preloaded(tmp_path, "fail", "rename", number=errno.EXDEV)
     for name in (BARE, FULL):
         succeeded(stocked.run("remove", name, **crossing))
@@ -185,7 +185,7 @@ def test_folders_that_cannot_be_renamed_go_too(stocked: Home, tmp_path: Path) ->
 
 
 def test_an_adopted_one_that_was_deleted_is_passed_over(home: Home, tmp_path: Path) -> None:
-    """By prefixes and ranges; where nothing else fits, it is told what mends it."""
+    """A deleted adopted toolkit is passed over; where nothing else fits, a hint mends it."""
     for version in ("12.4.1", "12.7.0"):
         folder = smallest(tmp_path / version, version)
         assert succeeded(home.run("adopt", folder))[0].split() == [version, str(folder)]
@@ -195,13 +195,13 @@ def test_an_adopted_one_that_was_deleted_is_passed_over(home: Home, tmp_path: Pa
     for request in ("12", "latest", ">=12", "12.4"):
         done = home.run("exec", request, "--", "printenv", "CUDA_HOME")
         assert succeeded(done) == [str(tmp_path / "12.4.1")], request
-    # The environment asks for it too: without --force it would be refused.
+    # The environment asks for it too, so it would be refused without --force.
     refused(
         home.run("exec", "12.7", "--", "true"),
         f"toolkit `{tmp_path / '12.7.0'}` is gone",
         hint="cudaswitch remove --force 12.7.0",
     )
-    # It may come back: no change makes another one the ready answer.
+    # It may come back, so no change makes another toolkit the ready answer.
     succeeded(home.run("alias", "mine", "12"))
     assert answers(home).keys() & {"12", "12.4", "latest", "mine"} == {"12.4"}
     (tmp_path / "elsewhere").rename(tmp_path / "12.7.0")
@@ -211,7 +211,7 @@ def test_an_adopted_one_that_was_deleted_is_passed_over(home: Home, tmp_path: Pa
 
 
 def test_a_shell_that_has_it_is_told_the_way_out(stocked: Home) -> None:
-    """No other: what a shell has, only it and what it starts can see."""
+    """Only a shell that has the removed toolkit gets a hint: others cannot see what it has."""
     script = (
         'eval "$(cudaswitch init bash)"; cudaswitch use "$1"; cudaswitch remove "$2"\n'
         'cudaswitch off; echo "${CUDA_HOME-unset}"'
@@ -230,7 +230,7 @@ def test_a_shell_that_has_it_is_told_the_way_out(stocked: Home) -> None:
 def test_a_shell_that_has_it_by_a_pin_is_told_another_way_out(
     stocked: Home, tmp_path: Path
 ) -> None:
-    """`off` gives up what `use` asked for, and nothing else."""
+    """A shell that has a toolkit by a pin is told `use system`, since `off` undoes only `use`."""
     project = tmp_path / "project"
     project.mkdir()
     succeeded(stocked.run("pin", FULL, "--dir", project))

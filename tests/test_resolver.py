@@ -139,7 +139,7 @@ def test_what_a_shared_store_has_too_is_told_once():
     )
     assert answer.toolkit == "10.1.243+cudnn7.6.5"
     assert [one.toolkit for one in answer.rejected] == ["10.1.105+cudnn7.6.5"]
-    # Of two one's own is meant.
+    # Of two toolkits of one name the user's own is meant.
     assert asked == [store[0].path]
 
 
@@ -376,7 +376,7 @@ def test_extensions_are_those_of_pytorch():
     assert (answer.cuda, answer.toolkit, answer.bundled) == ("12.1", "12.1.1", True)
     assert answer.own == "CUDA 12.1.105 and cuDNN 9.1.0.70"
     assert resolve(facts(*both, carried=(runtime, cudnn)), []).hint == "cudaswitch install 12.1"
-    # One that needs a toolkit to run goes before.
+    # A framework that needs a toolkit to run goes first.
     assert resolve(facts(*both), kits).cuda == "12.2"
 
 

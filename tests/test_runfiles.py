@@ -159,7 +159,7 @@ def test_nothing_of_it_is_ever_run(home: Home, tmp_path: Path, era: RunfileEra) 
     assert (row["name"], row["source"]) == (name, "runfile")
     installed = [file for file in home.store.rglob("*") if "NVIDIA-Linux" in file.name]
     assert installed == []
-    # The trap is one: whoever does run the file springs it.
+    # The trap works: running the file springs it.
     subprocess.run(["sh", path, "--noexec"], cwd=tmp_path, capture_output=True, check=False)
     assert canary.exists()
 
@@ -194,7 +194,7 @@ def changed(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
 
 
 def field(name: bytes, value: bytes) -> Callable[[bytes], bytes]:
-    """Write another value behind `name=` in the script."""
+    """Return a change that writes another value after `name=` in the script."""
 
     def change(content: bytes) -> bytes:
         start = content.index(b"\n" + name + b'="') + len(name) + 3
@@ -244,7 +244,7 @@ def test_a_runfile_without_an_md5_is_taken(tmp_path: Path) -> None:
 
 
 def test_the_form_of_makeself_2_1(tmp_path: Path) -> None:
-    """Whose script counts its own lines in every `head` instead of stating the count once."""
+    """A script of makeself 2.1, which counts its lines in every `head`, not once, is read too."""
     path = small(tmp_path / "files", "10.1-10.2")
     content = path.read_bytes()
     lines = content[content.index(b'\nskip="') + 7 :].partition(b'"')[0]

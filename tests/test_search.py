@@ -44,7 +44,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     redist_index(redist, "cuda", "11.0.3", [archive("fabricmanager", "450.51.06")])
     dnn = [builders.cudnn_archive(made, "8.8+", "8.9.7.29", cuda) for cuda in ("12", "11")]
     redist_index(redist, "cudnn", "8.9.7", dnn)
-    # As those before 11.4.2 are: without anything of a toolkit.
+    # Like those before 11.4.2, this one has nothing of a toolkit.
     redist_index(redist, "cuda", "12.3.0", [archive("fabricmanager", "545.23.06")])
     packages = [builders.cudatoolkit_10_1(made), builders.cudnn_7_6_5(made)]
     packages.append(builders.cudatoolkit_10_1(made, "win-64"))
@@ -132,7 +132,7 @@ def test_everything_by_source_and_newest_first(
     assert found["conda", "12.4.1", "12.4"]["size"] is None
     assert found["pypi", "13.0.2", "13.0"]["has_nvcc"] is True
     assert found["pypi", "12.9.1", "12.9"]["has_nvcc"] is False
-    # The driver 525.60.13 runs CUDA 12 and what is older, not 13.
+    # The driver 525.60.13 runs CUDA 12 and older ones, not 13.
     runs = {row["cuda"]: row["runs"] for row in rows if row["component"] == "cuda"}
     assert (runs["13.0"], runs["12.4"], runs["10.1"]) == (False, True, True)
     assert cudnn["runs"] is None
@@ -182,7 +182,7 @@ def test_builds_of_a_cudnn_stand_by_the_number_of_their_cuda(home: Home, tmp_pat
 
 
 def test_a_cudnn_that_is_not_split_is_for_no_cuda_in_particular(home: Home, tmp_path: Path) -> None:
-    """As NVIDIA's index may have it: one archive, and no word of a CUDA major."""
+    """A cuDNN archive that names no CUDA major, as NVIDIA's may be, is for none in particular."""
     tops = [f"cudnn-linux-x86_64-{version}-archive" for version in ("9.1.0.70", "9.2.0.82_cuda13")]
     tops.append("cudnn-linux-x86_64-9.2.0.82_cuda31-archive")
     for release, names in (("9.1.0", tops[:1]), ("9.2.0", tops[1:])):
@@ -220,7 +220,7 @@ def test_the_table_fits_and_says_it_in_words(sources: tuple[Home, FolderServer])
 def test_without_a_driver_nothing_is_claimed(sources: tuple[Home, FolderServer]) -> None:
     words = ("12", "--platform", "linux-aarch64", "--from", "runfile")
     assert json.loads(sources[0].run("search", *words, "--json").stdout) == {"packages": []}
-    # Nor of the driver of another machine.
+    # Nor is anything claimed about the driver of another machine.
     [row] = search(sources[0], "10.1", "--platform", "win-64")
     assert (row["version"], row["platform"], row["runs"]) == ("10.1.243", "win-64", None)
 
@@ -248,7 +248,7 @@ def test_where_nobody_answers_it_fails(sources: tuple[Home, FolderServer], tmp_p
         "pypi", "nvidia", "conda", "conda"
     ]  # fmt: skip
     assert lines[4] == "cudaswitch: no source could be reached"
-    # The runfiles that are known are asked of nobody.
+    # Known runfiles are listed without asking anybody.
     assert succeeded(home.run("search", "10.1", "--from", "runfile", **gone))
 
 
@@ -317,7 +317,7 @@ def test_what_cannot_be_answered(
 @pytest.mark.parametrize("command", ["search", "install", "lock", "download", "mirror www"])
 @pytest.mark.parametrize("source", ["pypi", "nvidia", "conda", "runfile"])
 def test_a_mirror_that_is_none(home: Home, command: str, source: str) -> None:
-    """The flag is blamed, once, whatever variables there are; no password is shown."""
+    """A wrong `--mirror` is blamed, once, whatever variables are set, and shows no password."""
     words = [*command.split(), "12.4", "--mirror"]
     passwords = (("htp://me:hunter2@x/y", "htp://"), ("me:hunter2@x/y", "x/y"))
     for text, shown in (("foo", "foo"), *passwords):
@@ -342,7 +342,7 @@ def test_a_mirror_by_flag(sources: tuple[Home, FolderServer]) -> None:
 def test_a_toolkit_from_a_mirror_of_runfiles(
     sources: tuple[Home, FolderServer], tree: Path
 ) -> None:
-    """The file of the name and place that the table has; its content is of ours, and so refused."""
+    """A runfile from a mirror with the table's name and place, but other content, is refused."""
     home, server = sources
     [known] = [each for each in runfiles() if str(each.cuda) == "10.1.243"]
     target = tree / "redist" / known.path
@@ -366,7 +366,7 @@ def test_a_toolkit_from_a_mirror_of_runfiles(
 def test_a_runfile_of_the_table_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, require: Any
 ) -> None:
-    """With its right content, which here is one that we made and entered under a release."""
+    """A runfile with the content that the table tells is installed; this table has one of ours."""
     require("makeself")
     nvcc = File(builders.elf_bytes("nvcc", {"main": 0}), executable=True)
     tree = builders.outer_tree({"bin/nvcc": nvcc}, "10.1-10.2", "10.1.243")

@@ -19,7 +19,7 @@ RELEASES = b"".join(b"<a href='redistrib_12.%d.0.json'>x</a>" % minor for minor 
 
 
 class Silent(http.server.BaseHTTPRequestHandler):
-    """Lists releases, and says nothing of any of them, nor of projects of PyPI."""
+    """Lists releases, but says nothing about any of them, nor about projects of PyPI."""
 
     asked = threading.Event()
 
@@ -65,7 +65,7 @@ def test_a_signal_does_not_wait_for_a_silent_server(
         _, said = process.communicate(timeout=50)
     server.shutdown()
     server.server_close()
-    # pip has been ended by it, and need not be gone yet.
+    # The signal has ended pip, which may take a moment to be gone.
     while any(child.exists() for child in children):
         assert time.monotonic() - began < 10, "pip goes on"
         time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""Lines that load cudaswitch in the other startup files of a shell: told of by their numbers."""
+"""Lines that load cudaswitch in other startup files of a shell are reported by their numbers."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def test_a_line_in_another_file(
 
 
 def findings(home: Home, shell: str) -> list[str]:
-    """Return the evidence of lines that load it twice."""
+    """Return the evidence of lines that load cudaswitch twice."""
     done = home.run("doctor", "--json", SHELL=f"/bin/{shell}")
     found = json.loads(done.stdout)["findings"]
     return [one["evidence"] for one in found if one["code"] == "CS078"]
 
 
 def test_a_line_for_logins_alone_is_no_second_one(home: Home) -> None:
-    """Its place has to go on loading it: they do not read `.bashrc`."""
+    """A line for login shells, which do not read `.bashrc`, must stay and is no second one."""
     login = home.path / ".bash_profile"
     login.write_text('eval "$(cudaswitch init bash)"\n')
     said = install(home, "bash")

@@ -1,4 +1,4 @@
-"""A shared store that its keeper has closed, or damaged: people go on with what is their own."""
+"""A shared store that its keeper has closed, or damaged: users go on with what is their own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WORK = (
 
 @pytest.fixture
 def mine(stocked: Home, tmp_path: Path) -> Home:
-    """A person with a toolkit of their own, and the store of others behind it."""
+    """A user with a toolkit of their own, and a store of others after it."""
     (tmp_path / "person").mkdir()
     home = make_home(tmp_path / "person")
     succeeded(home.run("adopt", str(toolkit(tmp_path / "cuda-12.6", "12.6.3"))))
@@ -48,7 +48,7 @@ def test_what_is_closed_is_told_once_and_passed_over(stocked: Home, mine: Home, 
         assert "Permission denied, so it is skipped" in said[0]
         assert said[0].startswith(f"cudaswitch: cannot read `{stocked.store / 'toolkits'}")
         assert said[1] == f"hint: tell the maintainer of the store `{stocked.store}`"
-        # Looked for twice: what fits, and what would but is gone.
+        # The stores are searched twice: for what fits, and for what would fit but is gone.
         done = mine.run_plainly("exec", "99", "--", "true")
         assert (done.returncode != 0, done.stderr.count("cannot read")) == (True, 1)
 
@@ -105,7 +105,7 @@ def test_verify_checks_ones_own_and_fails(stocked: Home, mine: Home) -> None:
 
 
 def _away(home: Home) -> list[str]:
-    """Return the command with which doctor mends that a store is not there."""
+    """Return the commands with which `doctor` mends a missing store."""
     found = json.loads(home.run("doctor", "--json").stdout)["findings"]
     return [one["fix"] for one in found if one["code"] == "CS063"]
 
@@ -113,7 +113,7 @@ def _away(home: Home) -> list[str]:
 def test_a_store_that_is_not_there_is_told_where_something_is_not_installed(
     stocked: Home, mine: Home, tmp_path: Path
 ) -> None:
-    """Each colleague would download what is on a disk that is not mounted."""
+    """A missing store is named, lest each colleague download what is on an unmounted disk."""
     here, away = stocked.store, tmp_path / "not mounted"
     assert _away(mine) == []
     away.mkdir()  # where the disk is to be mounted
@@ -152,7 +152,7 @@ def test_ones_own_store_is_a_link_to_a_disk_that_is_away(
 def test_what_a_store_offers_is_not_remembered_where_it_does_not_tell(
     stocked: Home, mine: Home
 ) -> None:
-    """Nothing would tell shells that it offers another now."""
+    """What a store lends is not kept where its answers are closed: shells would miss a change."""
     asked = ("want", "--for-use", "10.1")
     with closed(stocked.store / "requests"):
         succeeded(mine.run_plainly(*asked))

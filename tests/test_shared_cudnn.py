@@ -20,7 +20,7 @@ NEWER = f"{BARE}+cudnn7.6.6"
 
 @pytest.fixture
 def mine(stocked: Home, tmp_path: Path) -> Home:
-    """A person who has nothing, and sees the store of others."""
+    """A user who has nothing, and sees the store of others."""
     (tmp_path / "person").mkdir()
     home = make_home(tmp_path / "person")
     home.env["CUDASWITCH_STORES"] = str(stocked.store)
@@ -128,7 +128,7 @@ def findings(home: Home, *, plainly: bool = False) -> dict[str, dict[str, str]]:
 def test_a_disk_that_is_not_mounted_for_a_moment(
     stocked: Home, mine: Home, tmp_path: Path, linked: bool
 ) -> None:
-    """Nothing of one's own is removed for that: it is whole again with the disk."""
+    """While a disk is not mounted, nothing of the user's is removed: it is whole with the disk."""
     if linked:
         (tmp_path / "lab").symlink_to(stocked.store)
     succeeded(mine.run("install", newer_cudnn(tmp_path)))

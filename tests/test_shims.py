@@ -29,7 +29,7 @@ from tools import console_script, executable, require, root_only
 
 
 def test_it_decides_as_the_command_does(place: Place, tmp_path: Path) -> None:
-    """Every mixture of who may ask, in each order of environments on PATH."""
+    """A shim decides as the command does, for every mixture and each order of what may ask."""
     system = echoing(tmp_path / "system" / "nvcc")
     old, new = "11.8\n", "cuda = 12.4 # newest\nlibraries never\n"
     environments = {
@@ -37,7 +37,7 @@ def test_it_decides_as_the_command_does(place: Place, tmp_path: Path) -> None:
         for kind in "VC"
         for pin in (None, old, new)
     }
-    # Which frameworks stand in them is asked once; the shims read the answer.
+    # Python is asked once about frameworks in these environments; the shims read its answer.
     for kind in "VC":
         recall(environment_at(Path(environments[kind, None])))
     below = place.home.path / HOSTILE_NAME / "below"
@@ -73,7 +73,7 @@ def test_it_decides_as_the_command_does(place: Place, tmp_path: Path) -> None:
 
 
 def test_a_layer_of_uv_counts_as_what_is_below(place: Place, tmp_path: Path) -> None:
-    """What `uv run --with` makes says so in its pyvenv.cfg; PATH has both."""
+    """An environment of `uv run --with` counts as the one below it, which its pyvenv.cfg names."""
     project = environment(tmp_path / "project", "V", "11.8\n")
     layer = environment(tmp_path / "layer", "V", None)
     config = f"home = /usr/bin\nversion_info = 3.11.2\nextends-environment = {project}\n"
@@ -87,7 +87,7 @@ def test_a_layer_of_uv_counts_as_what_is_below(place: Place, tmp_path: Path) -> 
 def test_a_framework_s_toolkit_that_is_not_installed_stops_nobody(
     place: Place, tmp_path: Path
 ) -> None:
-    """Nobody has asked for it. It is said, once, and what is on PATH runs each time."""
+    """A missing toolkit that only a framework needs is reported once, and stops nothing on PATH."""
     system = echoing(tmp_path / "system" / "nvcc")
     env = Env(environment(tmp_path / "env", "V", None))
     env.dist("cupy-cuda101", "7.8.0")
@@ -101,7 +101,7 @@ def test_a_framework_s_toolkit_that_is_not_installed_stops_nobody(
 
 
 def test_a_framework_s_toolkit_that_is_gone_stops_nobody(place: Place, tmp_path: Path) -> None:
-    """The answer that was kept still names it."""
+    """A toolkit of a framework stops nobody when it is gone, though the kept answer names it."""
     system = echoing(tmp_path / "system" / "nvcc")
     env = Env(environment(tmp_path / "env", "V", None))
     env.dist("cupy-cuda11x", "11.0.0")
@@ -114,7 +114,7 @@ def test_a_framework_s_toolkit_that_is_gone_stops_nobody(place: Place, tmp_path:
 
 
 def test_a_question_that_was_ended_is_no_answer(place: Place, tmp_path: Path) -> None:
-    """Ctrl-C, or a system without memory, must not bring another nvcc instead."""
+    """Ctrl-C, or a system without memory, ends the shim, and does not bring another nvcc."""
     system = echoing(tmp_path / "system" / "nvcc")
     executable(place.home.path.parent / "it's" / "cudaswitch", "#!/bin/sh\nkill -KILL $$\n")
     env = environment(tmp_path / "env", "V", None)
@@ -124,7 +124,7 @@ def test_a_question_that_was_ended_is_no_answer(place: Place, tmp_path: Path) ->
 
 
 def test_an_environment_without_a_whole_path_is_none(place: Place, tmp_path: Path) -> None:
-    """Else any folder that somebody works in could bring a pin along."""
+    """An environment with a relative path is none, lest any working directory bring a pin along."""
     environment(tmp_path / "env", "V", "12.4\n")
     (tmp_path / ".cuda-version").write_text("11.8\n")
     for variables in ({"VIRTUAL_ENV": "env"}, {"CONDA_PREFIX": "env"}):
@@ -163,7 +163,7 @@ def test_another_users_file_is_not_followed(place: Place) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert "belongs to another user" in done.stderr
     assert "CUDASWITCH_VERSION=11.8 for exec and shims" in done.stderr
-    # The person who has called root.
+    # The user who has called root by `sudo` owns the file.
     assert place.call("nvcc", SUDO_UID="12345").stdout == f"{place.old}/bin/nvcc\0"
 
 
@@ -175,7 +175,7 @@ def test_arguments_arrive_as_they_were(place: Place) -> None:
 
 @pytest.mark.parametrize("owner", ["shell", "variable", "environment", "directory", "nobody"])
 def test_the_environment_arrives_as_it_was(place: Place, owner: str, tmp_path: Path) -> None:
-    """Not one variable is changed, also where it has the name of one in the script."""
+    """The tool gets every variable unchanged, even one with the name of a variable in the shim."""
     words = set(shims.text("nvcc", own_store().home).replace("=", " ").split())
     names = {word for word in words if word.isidentifier() and word.islower()}
     assert {"store", "kit", "_csw_dir", "_csw_cuda"} <= names
@@ -208,7 +208,7 @@ def test_the_environment_arrives_as_it_was(place: Place, owner: str, tmp_path: P
 
 @pytest.mark.parametrize("owner", ["shell", "variable"])
 def test_what_asks_aloud_needs_none_of_the_rest(place: Place, owner: str) -> None:
-    """A shell reads a script as it runs it, and has become the tool before functions follow."""
+    """With an explicit request a shim becomes the tool before the shell has read its functions."""
     shim = place.home.store / "shims" / "nvcc"
     said, rest = shim.read_text().split("__cudaswitch_newer()")
     assert len(said) < 2 * len(rest) / 7
@@ -224,7 +224,7 @@ sys.stdout.write("".join(f"{name}={value}\\0" for name, value in os.environ.item
 
 
 def test_it_becomes_the_tool(place: Place) -> None:
-    """The same process: exit code, signals and standard input are the tool's own."""
+    """A shim becomes the tool: exit code, signals and standard input are the tool's own."""
     executable(place.new / "bin" / "nvcc", "#!/bin/sh\nread -r line; echo $$ $line; exit 42\n")
     start = [place.home.store / "shims" / "nvcc"]
     env = place.env(CUDASWITCH_VERSION="12.4")
@@ -245,7 +245,7 @@ def test_it_becomes_the_tool(place: Place) -> None:
 def test_it_never_calls_itself(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Shims of two stores, a link to one, and a folder that is not absolute are on PATH."""
+    """A shim runs no other shim, be it another store's, a link or one by a relative folder."""
     monkeypatch.setenv("CUDASWITCH_HOME", str(tmp_path / "other"))
     installing.adopt(own_store(), place.old, Version("11.8"))
     shims.install()
@@ -270,7 +270,7 @@ def test_it_never_calls_itself(
 
 
 def wrapper(folder: Path, how: str) -> Path:
-    """Stand for nvcc as ccache does, and start the first on PATH that one is not."""
+    """Stand in for nvcc as ccache does, and start the first other nvcc on PATH."""
     return executable(
         folder / "nvcc",
         "#!/bin/sh\nIFS=:\nfor folder in $PATH; do\n"
@@ -287,7 +287,7 @@ def wrapper(folder: Path, how: str) -> Path:
 def test_the_compiler_behind_a_wrapper_runs(
     place: Place, tmp_path: Path, order: str, how: str
 ) -> None:
-    """Where nothing asks for a toolkit it is what runs without shims."""
+    """Where nothing asks for a toolkit, a wrapper runs the compiler that it runs without shims."""
     system = echoing(tmp_path / "system/nvcc")
     folders = {"shims": place.home.store / "shims", "system": system.parent}
     for name in {"cache", "one", "two"} & set(order.split()):
@@ -314,7 +314,7 @@ def test_the_next_is_the_one_behind_it(place: Place, tmp_path: Path) -> None:
 def test_a_tool_that_starts_itself_anew_finds_the_first(
     place: Place, tmp_path: Path, call: str, behind: bool
 ) -> None:
-    """What it ran in between is no wrapper, nor is it one where there is no other."""
+    """A tool that starts itself anew finds the first: what it ran in between is no wrapper."""
     first = executable(
         tmp_path / "first/nvcc",
         f"#!/bin/sh\ncase $1 in again) echo first ;; *) {call}; exit ;; esac\n",
@@ -385,7 +385,7 @@ def test_shims_follow_what_is_installed(home: Home, tmp_path: Path) -> None:
 
 @pytest.mark.toolkit
 def test_the_real_nvcc_compiles_through_its_shim(home: Home, tmp_path: Path) -> None:
-    """nvcc finds its profile, libraries and libdevice from the path that it is called by."""
+    """The real nvcc, which finds its profile and libraries by its path, works through its shim."""
     require("gcc")
     assert home.run("adopt", real_toolkit()).returncode == 0
     assert home.run("shims", "install").returncode == 0
@@ -400,7 +400,7 @@ def test_the_real_nvcc_compiles_through_its_shim(home: Home, tmp_path: Path) -> 
 
 
 def test_what_cannot_be_written_leaves_no_mark(stocked: Home, tmp_path: Path) -> None:
-    """Else `refresh` and each install after it would go on with shims that nobody has."""
+    """A failed `shims install` leaves no mark, or `refresh` would renew shims that nobody has."""
     assert stocked.run("adopt", toolkit(tmp_path / "cuda-11.2")).returncode == 0
     command = ["sh", "-c", 'ulimit -f 0; exec "$1" shims install', "sh", console_script()]
     done = subprocess.run(

@@ -24,7 +24,7 @@ RANGES = [">=11,<12", "!=12.4", "==11.8", "<=11", ">11.7,<12,!=11.9", ">=11.8,<1
 
 
 def called(place: Place, **variables: str) -> tuple[str, bool]:
-    """Call nvcc's shim: whose nvcc it became, and whether Python was asked."""
+    """Call nvcc's shim; return whose nvcc it became, and whether Python was asked."""
     place.asked.unlink(missing_ok=True)
     done = place.call("nvcc", **variables)
     assert done.returncode == 0, done.stderr
@@ -60,7 +60,7 @@ def test_its_answer_follows_what_is_installed(place: Place, tmp_path: Path) -> N
     assert called(place, **variables) == (str(newer), False)
     store.remove(find(parse_request("12.8")))
     assert called(place, **variables) == (str(place.new), False)
-    # One whose folder went by itself answers nothing, and may be back.
+    # A toolkit whose folder just disappeared answers nothing, and may come back.
     place.new.rename(place.new.with_name("away"))
     for _ in range(2):
         assert called(place, **variables) == (str(place.old), True)
@@ -73,7 +73,7 @@ def test_its_answer_follows_what_is_installed(place: Place, tmp_path: Path) -> N
 
 
 def test_it_changes_nothing_that_shells_look_at(place: Place) -> None:
-    """They would ask all their questions again."""
+    """A new answer for shims changes nothing that shells look at, or they would ask all again."""
     told = place.home.store / "requests" / ".fingerprint"
     before = told.read_bytes()
     own_store().remember(parse_request(">=11"))
@@ -82,7 +82,7 @@ def test_it_changes_nothing_that_shells_look_at(place: Place) -> None:
 
 
 def test_the_other_answers_stay_as_they_are(place: Place) -> None:
-    """Who asks may see another gcc, or a disk that is away, than those for whom they are."""
+    """Answers for others stay as they are: who asks may see another gcc, or miss a disk."""
     folder, store = place.home.store / "requests", own_store()
     told = f"{place.old}:cc=/usr/bin/g++-11\n"
     for name in ("11.8", "11.8+cudnnnone"):
@@ -97,7 +97,7 @@ def test_the_other_answers_stay_as_they_are(place: Place) -> None:
 
 
 def test_no_store_comes_of_a_question(home: Home, tmp_path: Path) -> None:
-    """Where shared stores alone have an answer."""
+    """A question that shared stores alone answer makes no store of one's own."""
     kit = tmp_path / "cuda-12.4"
     echoing(kit / "bin" / "nvcc")
     shared = tmp_path / "shared"
@@ -116,7 +116,7 @@ def test_ever_new_ones_do_not_pile_up(place: Place) -> None:
 
 
 def test_libraries_of_the_settings(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shim puts none anywhere; of those that are forced shells are to hear from the command."""
+    """A shim sets no libraries; for `always` it keeps no answer, as the command must warn."""
     variables = {"CUDASWITCH_VERSION": ">=11,<12"}
     called(place, **variables)
     monkeypatch.setenv("XDG_CONFIG_HOME", place.home.env["XDG_CONFIG_HOME"])
@@ -154,7 +154,7 @@ def test_auto_is_asked_for_once(place: Place, kind: str, asks: str, tmp_path: Pa
 
 
 def test_auto_that_needs_nothing_is_python_s_to_answer(place: Place, tmp_path: Path) -> None:
-    """What is kept of it does not tell whether it was refused."""
+    """`auto` that needs nothing is asked of Python anew: the kept answer hides a refusal."""
     system = echoing(tmp_path / "system" / "nvcc")
     env = environment(tmp_path / "env", "C", "auto\n")
     variables = {"CONDA_PREFIX": str(env)}
@@ -168,7 +168,7 @@ def test_auto_that_needs_nothing_is_python_s_to_answer(place: Place, tmp_path: P
 
 @pytest.fixture
 def shared(place: Place, tmp_path: Path) -> Path:
-    """Another person's store, with 12.6."""
+    """Another user's store, with 12.6."""
     folder = tmp_path / "shared"
     kit = echoing(tmp_path / "cuda-12.6" / "bin" / "nvcc").parents[1]
     lends(place, folder, kit, "12.6")
@@ -185,7 +185,7 @@ def lends(place: Place, folder: Path, kit: Path, version: str) -> None:
 def test_what_is_lent_is_asked_for_once(
     place: Place, shared: Path, text: str, asks: str, tmp_path: Path
 ) -> None:
-    """Until the store that lends it, one's own or the list of stores is another."""
+    """A lent toolkit is asked for once, until the lending store, one's own or the list changes."""
     variables = {"CUDASWITCH_STORES": f"{tmp_path}/none:{shared}"}
     if asks == "pin":
         variables["CONDA_PREFIX"] = str(environment(tmp_path / "env", "C", text))

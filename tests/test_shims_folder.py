@@ -1,4 +1,4 @@
-"""The folder that shims are in: what may stand there, and whose it has to be."""
+"""The folder that shims are in: what may be there, and whose it has to be."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tools import console_script, executable, require, root_only
 
 
 def test_no_shim_stands_before_a_command_of_the_machine(place: Place) -> None:
-    """An adopted toolkit may share its `bin` with everything else: /usr, or an environment."""
+    """No shim stands for a command of the machine, whose `bin` an adopted toolkit may share."""
     for tool in ("ls", "python3", "pip", "sh", "nvidia-smi", "curl", "nvcc.profile"):
         echoing(place.new / "bin" / tool)
     echoing(place.new / "bin" / "ptxas").chmod(0o644)
@@ -30,7 +30,7 @@ def test_no_shim_stands_before_a_command_of_the_machine(place: Place) -> None:
 
 
 def test_what_a_toolkit_has_that_is_away_stays(place: Place) -> None:
-    """A disk that is not mounted for a while takes no commands away."""
+    """Shims of a toolkit that is away, as on a disk that is not mounted, stay."""
     away = place.old.rename(place.old.with_name("away"))
     assert shims.install() == ["nvcc"]
     done = place.call("cuda-memcheck", CUDASWITCH_VERSION="11.8")
@@ -44,7 +44,7 @@ def test_what_a_toolkit_has_that_is_away_stays(place: Place) -> None:
 
 
 def test_a_folder_that_others_may_write_stops_nothing_else(place: Place) -> None:
-    """What was asked for is done; the shims wait until that is mended."""
+    """Where others may write the shims' folder, only the shims wait until that is mended."""
     folder = place.home.store / "shims"
     folder.chmod(0o775)
     echoing(place.home.path / "third/bin/nvcc")
@@ -57,7 +57,7 @@ def test_a_folder_that_others_may_write_stops_nothing_else(place: Place) -> None
 
 @root_only
 def test_the_shims_of_another_of_the_stores_group(place: Place) -> None:
-    """Who cannot change them is told so when that is what they ask for, and only then."""
+    """Shims of another user are told of only to a command that would change them."""
     folder = place.home.store / "shims"
     os.chown(folder, 4711, -1)
     echoing(place.home.path / "third/bin/nvcc")
@@ -88,7 +88,7 @@ def test_the_hint_puts_them_on_path_in_the_shell_that_asks(place: Place, shell: 
     folder = place.home.store / "shims"
     behind = echoing(place.home.path / "cuda/bin/nvcc").parent
     path = f"{behind}:{console_script().parent}:{place.home.env['PATH']}:{folder}"
-    # That of a xonsh, a script of Python, is told by $SHELL alone.
+    # A xonsh, being a script of Python, is told by $SHELL alone.
     env = place.home.env | {"PATH": path, "SHELL": "xonsh" if shell == "xonsh" else "none"}
 
     def run(line: str) -> subprocess.CompletedProcess[str]:

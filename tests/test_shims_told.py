@@ -54,7 +54,7 @@ def test_a_folder_of_that_name_is_no_tool(place: Place, who: str) -> None:
 
 @pytest.mark.parametrize("names", [["~/theirs"], ["~/nobody's", "~/theirs/../theirs"]], ids=len)
 def test_it_names_those_of_stores_in_the_settings(place: Place, names: list[str]) -> None:
-    """Which the shim reads from a file of the store's, with `~` expanded."""
+    """A shim names toolkits of stores in the settings, which a file of its store lists."""
     theirs = {"CUDASWITCH_HOME": str(place.home.path / "theirs")}
     kit = place.old.with_name("cuda-9.2")
     for tool in ("nvcc", "cuda-memcheck"):
@@ -112,7 +112,7 @@ def test_a_tool_that_is_nowhere(place: Place, tmp_path: Path) -> None:
 
 
 def test_a_version_file_that_cannot_be_read(place: Place) -> None:
-    """The one line on it is Python's."""
+    """A version file that cannot be read is reported in one line, by Python."""
     file = executable(place.home.path / ".cuda-version", "12.4\n")
     file.chmod(0)
     done = subprocess.run(

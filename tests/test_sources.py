@@ -92,7 +92,7 @@ def _artifact(way: str, path: Path, sha256: str, work: Path) -> Artifact:
 def test_what_is_unpacked_is_the_file_that_was_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """Somebody who may write where it lies has put another one in its place meanwhile."""
+    """A file that another user has replaced since it was checked is not unpacked."""
     monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "work").mkdir()
@@ -111,7 +111,7 @@ def test_what_is_unpacked_is_the_file_that_was_checked(
 def test_deliveries_may_have_a_package_in_common(
     tmp_path: Path, pair: list[Path], force: bool
 ) -> None:
-    """As two toolkits of a lock file with the same cuDNN."""
+    """Deliveries may have a package in common, as two toolkits of a lock file with one cuDNN."""
     store = OwnStore(Folders(str(tmp_path / "store")))
     toolkit, library = (Artifact(path, str(path)) for path in pair)
     first, second = install(store, [([toolkit, library], None), ([library], None)], force=force)
@@ -121,7 +121,7 @@ def test_deliveries_may_have_a_package_in_common(
 
 
 def test_several_urls_may_end_with_one_name(home: Home, pair: list[Path]) -> None:
-    """Those of artifacts and of latest releases do."""
+    """Several URLs may end with one name, as those of artifacts and latest releases do."""
     with contextlib.ExitStack() as held:
         urls = [
             held.enter_context(Server(path.read_bytes())).url("ok", "package.tar.bz2")

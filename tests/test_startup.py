@@ -1,4 +1,4 @@
-"""`init --install` and `--remove`: one line in the right file, and that file given back."""
+"""`init --install` and `--remove`: one line in the right file, which is as before afterwards."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_file_comes_back_byte_for_byte(home: Home, shell: str, text: bytes) 
 
 
 def test_a_folder_of_settings_that_hangs_on_the_directory_is_none(home: Home) -> None:
-    """The XDG specification takes no relative one, and so does no other setting here."""
+    """A relative XDG_CONFIG_HOME is none, by the XDG specification and for all settings here."""
     home.env["XDG_CONFIG_HOME"] = "relative"
     install(home, "fish")
     assert (home.path / ".config/fish/conf.d/cudaswitch.fish").is_file()
@@ -72,7 +72,7 @@ def test_a_home_that_is_none_is_that_of_the_account(home_of: dict[str, str]) -> 
 
 
 def test_a_file_that_is_mounted_is_written_all_the_same(home: Home) -> None:
-    """As containers have it: there no other file can take its place."""
+    """A mounted file, as in containers, is written in place: no other file can replace it."""
     (home.path / "outside").write_text("alias ll='ls -l'\n")
     (home.path / ".bashrc").touch()
     script = (
@@ -94,7 +94,7 @@ def test_a_file_that_is_mounted_is_written_all_the_same(home: Home) -> None:
 def test_a_file_with_line_ends_of_windows_loads_it(
     home: Home, require: Callable[[str], str], shell: str, file: str, asked: str, answer: str
 ) -> None:
-    """Most shells take the carriage return for a part of the line's last word."""
+    """The line works in a file with Windows' line ends, though most shells take CR for text."""
     path = home.path / file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"# mine\r\n")
@@ -116,7 +116,7 @@ def test_a_file_that_was_not_there_goes_again(home: Home, shell: str) -> None:
     remove(home, shell)
     assert not path.exists()
     assert not (home.store / "init").exists()
-    # What was written into it meanwhile is the person's.
+    # What the user wrote into the file in the meantime stays.
     install(home, shell)
     with path.open("ab") as file:
         file.write(b"# mine\n")
@@ -191,7 +191,7 @@ def test_variables_move_the_file(home: Home) -> None:
 
 
 def test_what_zshenv_says_moves_the_file(home: Home) -> None:
-    """It need not be exported, and other lines may print."""
+    """A ZDOTDIR of .zshenv moves the startup file, exported or not, even if other lines print."""
     moved = home.path / "my zsh"
     moved.mkdir()
     (home.path / ".zshenv").write_text('echo hello\nZDOTDIR="$HOME/my zsh"\n')
@@ -203,7 +203,7 @@ def test_what_zshenv_says_moves_the_file(home: Home) -> None:
 
 
 def test_what_another_startup_file_loads_stays(home: Home) -> None:
-    """Taken out of a file that never had the line, it goes from no other."""
+    """`--remove` for a file that never had the line takes it out of no other."""
     other = home.path / "z"
     other.mkdir()
     succeeded(home.run("init", "--install", "zsh", "--yes", ZDOTDIR=str(other)))
@@ -307,7 +307,7 @@ def test_a_file_that_is_not_to_be_edited(home: Home, why: str) -> None:
 
 @root_only
 def test_root_edits_no_other_users_file(home: Home) -> None:
-    """`sudo cudaswitch init --install` with the person's HOME."""
+    """Root edits no other user's file, as by `sudo cudaswitch init --install` with their HOME."""
     path = home.path / ".bashrc"
     _another_users(path)
     refused(home.run("init", "--install", "bash"), "belongs to another user")
@@ -338,7 +338,7 @@ def test_it_asks_at_a_terminal_only(home: Home) -> None:
 
 
 def test_a_line_that_cannot_be_taken_out_still_loads_it(home: Home) -> None:
-    """Somebody edits the file while the question waits."""
+    """If somebody edits the file while the question waits, the line and what it loads stay."""
     install(home, "bash", "--yes")
     [ready] = home.store.glob("init/bash")
     before = ready.read_bytes()
@@ -370,7 +370,7 @@ def test_a_file_that_ends_before_the_line_is_told_of(home: Home, text: str, line
     told = f"`{home.path}/.bashrc` may end in line {line} (`{text.splitlines()[line - 1]}`)"
     assert (told in said) is bool(line)
     assert ("may end" in said) is bool(line)
-    # Where the line stands above, it is reached.
+    # A line above the end of the file is reached.
     path = home.path / ".bashrc"
     path.write_text(path.read_text().removeprefix(text) + text)
     assert "may end" not in install(home, "bash")
@@ -422,7 +422,7 @@ def test_bash_is_told_of_login_shells_and_of_a_second_line(home: Home) -> None:
 @pytest.mark.parametrize("sh", ["dash", "busybox", "bash", "mksh", "yash"])
 @pytest.mark.parametrize("guard", ['[ -z "$BASH_VERSION" ] || ', ""])
 def test_a_login_of_sh_goes_on_behind_it(home: Home, sh: str, guard: str) -> None:
-    """Displays' session scripts read `.profile` with /bin/sh, which a text of bash's would end."""
+    """A /bin/sh that reads `.profile`, as session scripts have it do, survives bash's text."""
     install(home, "bash")
     (home.path / ".profile").write_text(f"X=1\n{guard}. ~/.bashrc\n")
     start = [require(sh), *(["sh"] if sh == "busybox" else [])]
@@ -432,7 +432,7 @@ def test_a_login_of_sh_goes_on_behind_it(home: Home, sh: str, guard: str) -> Non
 
 
 def test_the_line_for_an_open_nushell_loads_it(stocked: Home) -> None:
-    """It evaluates nothing, and the file that its startup reads is not to be written over."""
+    """The line for an open Nushell, which evaluates no text, writes over no file of its startup."""
     nu = [require("nu"), "--no-config-file", "-c"]
 
     def said(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""`init --install` and `--remove` at the same time: the line and its file, or neither."""
+"""`init --install` and `--remove` at the same time leave the line and its file, or neither."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def at_once(home: Home, *options: str) -> list[tuple[int, str]]:
 
 
 def parts(home: Home) -> tuple[bool, bool]:
-    """Tell whether there is the line, and whether there is what it loads."""
+    """Tell whether the line is there, and whether the file that it loads is."""
     startup_file = home.path / ".bashrc"
     text = startup_file.read_bytes() if startup_file.exists() else b""
     return OPENING in text, (home.store / "init" / "bash").is_file()
@@ -41,7 +41,7 @@ def parts(home: Home) -> tuple[bool, bool]:
 
 @contextmanager
 def asking(home: Home, option: str) -> Iterator[pexpect.spawn]:
-    """Give an `init` that waits for its answer."""
+    """Start an `init`, and yield it once it waits for an answer."""
     with pexpect.spawn(
         str(console_script()), ["init", option, "bash"], env=home.env, timeout=30
     ) as child:
@@ -86,7 +86,7 @@ def test_of_two_unlike_ones_there_is_all_or_nothing(home: Home, before: str) -> 
 
 
 def test_nobody_waits_for_one_that_asks(home: Home) -> None:
-    """What it was to write is there when it has its answer."""
+    """Nobody waits for an `init` that asks; its change may be there when it has its answer."""
     with asking(home, "--install") as child:
         install(home, "bash")
         code, said = ended(child)
@@ -124,7 +124,7 @@ def test_an_edit_behind_the_line_of_another_takes_nothing_from_it(home: Home) ->
 
 
 def test_what_was_there_already_is_gone_when_it_writes(home: Home) -> None:
-    """It has shown no change, and makes none that it has not shown."""
+    """An `init` that has shown no change makes none, even if the line goes before it writes."""
     install(home, "bash")
     for _ in range(ROUNDS):
         install(home, "bash")

@@ -206,7 +206,7 @@ def test_a_damaged_record_is_named(stocked: Home, folder: str, record: str, tmp_
 
 
 def test_a_store_that_was_moved_and_linked(stocked: Home, tmp_path: Path, pair: list[Path]) -> None:
-    """To a disk with more room."""
+    """A store that was moved to another disk, and linked from its old place, works as before."""
     stocked.store.rename(tmp_path / "moved")
     stocked.store.symlink_to(tmp_path / "moved")
     for words in (["alias", "work", "10.1"], ["pin", "10.1", "--global"], ["install", *pair]):
@@ -216,7 +216,7 @@ def test_a_store_that_was_moved_and_linked(stocked: Home, tmp_path: Path, pair: 
 
 
 def test_what_is_pinned_may_be_a_link(stocked: Home, tmp_path: Path) -> None:
-    """A tree, a conda environment and a virtualenv: people keep them on another disk, too."""
+    """A pinned tree, conda environment or virtualenv may be a link, as to another disk."""
     for name in ("tree", "env", "venv"):
         (tmp_path / "real" / name).mkdir(parents=True)
         (tmp_path / name).symlink_to(tmp_path / "real" / name)
@@ -231,7 +231,7 @@ def test_what_is_pinned_may_be_a_link(stocked: Home, tmp_path: Path) -> None:
 
 
 def test_shared_stores_follow_a_file_that_was_edited_by_hand(stocked: Home, tmp_path: Path) -> None:
-    """Or where a `config set` was killed behind it. Shells do not read that file."""
+    """`config set` renews the stores that shells read, even after an edit of the file by hand."""
     ready = stocked.store / "requests" / ".stores"
     config = Path(stocked.env["XDG_CONFIG_HOME"]) / "cudaswitch" / "config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)

@@ -103,7 +103,7 @@ def test_eight_at_once(home: Home, tmp_path: Path, pair: list[Path], form: str) 
         "the same": [pair],
         "in another order": [pair, pair[::-1]],
     }[form]
-    # Slow at what counts, so that they do meet.
+    # Renames are slow here, so that the processes do meet.
     slow = preloaded(tmp_path, "sleep", "rename", last=EVERY)
     for one in crowd(home, [["install", *orders[n % len(orders)]] for n in range(8)], **slow):
         succeeded(one)
@@ -117,7 +117,7 @@ def test_eight_at_once(home: Home, tmp_path: Path, pair: list[Path], form: str) 
 
 
 def test_a_toolkit_and_its_cudnn_at_once(home: Home, tmp_path: Path, pair: list[Path]) -> None:
-    """Two processes that share no package: one of them puts both together."""
+    """Of two processes that install a toolkit and its cuDNN at once, one puts both together."""
     slow = preloaded(tmp_path, "sleep", "rename", last=EVERY)
     for _ in range(3):
         for one in crowd(home, [["install", pair[0]], ["install", pair[1]]], **slow):
@@ -139,7 +139,7 @@ def test_installing_and_removing_at_once(stocked: Home, pair: list[Path]) -> Non
 
 
 class Meanwhile(contextlib.ExitStack):
-    """What is to be undone; when it learns of the first thing, another process publishes."""
+    """The steps to undo; when the first is added, another process publishes."""
 
     final: Path
 
@@ -150,7 +150,7 @@ class Meanwhile(contextlib.ExitStack):
 
 
 def test_what_another_published_in_the_meantime_stays(stocked: Home) -> None:
-    """Where locks do not work: when the half folder is out of the way, and ours has no name yet."""
+    """Without locks, what another publishes before ours is renamed into place stays."""
     home = paths.Home(str(stocked.store))
     final = home.packages / "half-1.0-0"
     (final / "tree").mkdir(parents=True)

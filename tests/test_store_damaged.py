@@ -49,7 +49,7 @@ def three(stocked: Home, tmp_path: Path) -> Home:
 
 
 def went_on(done: Done, at: Path) -> list[str]:
-    """Return what was printed by a command that named what is bad, once, and how to mend it."""
+    """Check that a command named what is bad, once, and how to mend it; return what it printed."""
     lines = succeeded(done)
     named = [line for line in done.stderr.splitlines() if str(at) in line]
     assert len(named) == 1, done.stderr
@@ -69,9 +69,9 @@ def test_it_is_passed_over(three: Home, tmp_path: Path, bad: str) -> None:
     assert went_on(done, at) == [str(three.store / "toolkits/11.8.0")]
     went_on(three.run_plainly("remove", "11.8"), at)
     went_on(three.run_plainly("gc"), at)
-    # What it is made of stays.
+    # The packages that the bad toolkit is made of stay.
     assert set(PACKAGES) <= set(stored(three)["packages"])
-    # What is put in would be combined with it.
+    # A package that is put in now would be combined with the bad toolkit.
     done = three.run_plainly("install", toolkit(tmp_path, "11.8.0"))
     assert refused(done, str(at), hint="cudaswitch verify --repair")
     assert found_by(three.run_plainly("verify", "--json"), three) == {finding}
@@ -86,7 +86,7 @@ def test_it_is_passed_over(three: Home, tmp_path: Path, bad: str) -> None:
 def test_what_has_no_record_is_set_aside_by_what_takes_its_name(
     home: Home, tmp_path: Path, pair: list[Path], options: list[str]
 ) -> None:
-    """As `verify --repair` does: it may be somebody's only copy."""
+    """What has no record is set aside by an install that takes its name: it may be an only copy."""
     mine = {f"toolkits/{BARE}/notes", f"packages/{PACKAGES[0]}/tree/lib/mine", f"toolkits/{FULL}"}
     for path in mine:
         (home.store / path).parent.mkdir(parents=True, exist_ok=True)
@@ -132,7 +132,7 @@ def test_a_link_to_nothing_is_none(stocked: Home, tmp_path: Path, kind: str) -> 
 
 
 def test_a_damaged_record_of_what_was_being_removed(stocked: Home) -> None:
-    """A removal was killed, and the disk has lost what its record held."""
+    """A record that was lost while a removal was killed is no finding."""
     staging = stocked.store / ".staging"
     for name in ("9.2", "11.0"):
         folder = staging / f"removed-{name}-00000000"
@@ -140,7 +140,7 @@ def test_a_damaged_record_of_what_was_being_removed(stocked: Home) -> None:
         (folder / MANIFEST).touch()
     succeeded(stocked.run("alias", "a", "10.1"))
     assert findings(stocked) == set()
-    # Nor does it keep others from being finished.
+    # Nor does it keep other removals from being finished.
     for name in (BARE, FULL):
         (stocked.store / "toolkits" / name).rename(staging / f"removed-{name}-00000000")
     assert len(stored(stocked)["packages"]) == 2
@@ -164,7 +164,7 @@ def test_a_record_with_other_kinds_of_values(three: Home, key: str, value: objec
 def test_a_package_that_is_missing_is_brought_back(
     home: Home, pair: list[Path], tmp_path: Path
 ) -> None:
-    """Also where the toolkit is pinned, and so not removed."""
+    """`verify --repair` brings a missing package back, even if its toolkit is pinned."""
     succeeded(home.run("install", pair[0]))
     succeeded(home.run("pin", "10.1", "--dir", tmp_path))
     shutil.rmtree(home.store / "packages" / PACKAGES[0])
@@ -180,14 +180,14 @@ def test_a_package_that_is_missing_is_brought_back(
 def test_what_cannot_be_mended_stops_no_other(
     three: Home, pair: list[Path], tmp_path: Path
 ) -> None:
-    """Neither a package whose file is gone, nor a toolkit of which nothing tells what it was."""
+    """A package whose file is gone, or a toolkit that nothing describes, stops no other repair."""
     place = tmp_path / "cuda"
     builders.elf_library(place / "lib64/libcudart.so.9.0", "libcudart.so.9.0", {"x": 1})
     succeeded(three.run("adopt", place, "--as", "9.0.176"))
     adopted = three.store / "toolkits/9.0.176"
     (adopted / MANIFEST).write_text("{")
     pair[0].unlink()
-    # Nothing is composed of what lacks files.
+    # Nothing is composed of a package that lacks files.
     (three.store / "packages" / PACKAGES[0] / "tree/lib/libcudart.so.10.1.243").unlink()
     flip(three.store / LIBRARY)
     (three.store / "toolkits/11.8.0/lib64/libcudart.so.11.8").unlink()

@@ -28,7 +28,7 @@ BOTH = ["10.1.243", "10.1.243+cudnn7.6.5"]
 def in_own_mounts(
     home: Home, script: str, *arguments: str | Path
 ) -> subprocess.CompletedProcess[str]:
-    """Run a script where it may mount, in a person's account."""
+    """Run a script where it may mount, in a user's account."""
     return mounts.in_own_mounts(script, *arguments, cwd=home.path, env=home.env, timeout=60)
 
 
@@ -53,7 +53,7 @@ def test_a_full_disk(home: Home, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("stores", "/shared"), ("libraries", "never")])
 def test_settings_lie_elsewhere(stocked: Home, name: str, value: str) -> None:
-    """Who keeps toolkits that nobody is to change may set what they like all the same."""
+    """Settings are in another folder, so they can be set even if nobody may write the store."""
     for path in (stocked.store, *filter(Path.is_dir, stocked.store.rglob("*"))):
         path.chmod(0o555)
     for path in filter(Path.is_file, (stocked.store / "locks").iterdir()):
@@ -67,7 +67,7 @@ def test_settings_lie_elsewhere(stocked: Home, name: str, value: str) -> None:
 
 
 def test_too_few_open_files(home: Home, pair: list[Path]) -> None:
-    """Another folder would be no help."""
+    """The hint for too few open files is `ulimit -n`, as another folder would be no help."""
     line = f"ulimit -n 8; exec '{console_script()}' install '{pair[0]}'"
     done = subprocess.run(
         ["sh", "-c", line], env=home.env, capture_output=True, text=True, check=False
@@ -80,7 +80,7 @@ def test_too_few_open_files(home: Home, pair: list[Path]) -> None:
     ["init --install bash", "pin 10.1 --dir .", "pin 10.1 -p env", "config set jobs 2"],
 )
 def test_a_full_disk_elsewhere(stocked: Home, command: str) -> None:
-    """Another folder or owner would be no help."""
+    """The hint for a full disk is to free space, as another folder or owner would be no help."""
     (stocked.path / "small").mkdir()
     done = in_own_mounts(
         stocked,
@@ -96,7 +96,7 @@ def test_a_full_disk_elsewhere(stocked: Home, command: str) -> None:
 
 
 def test_a_full_disk_with_an_environment(stocked: Home) -> None:
-    """Its owner could not unpin it either."""
+    """The hint for `unpin` on a full disk is to free space: the owner could not unpin, either."""
     (stocked.path / "small").mkdir()
     done = in_own_mounts(
         stocked,
@@ -111,7 +111,7 @@ def test_a_full_disk_with_an_environment(stocked: Home) -> None:
 
 @pytest.mark.parametrize("place", ["/proc/nobody", "/dev/null", "FILE/below"])
 def test_a_cache_that_cannot_be_made(home: Home, tmp_path: Path, place: str) -> None:
-    """As in containers and batch jobs, whose HOME is nobody's."""
+    """A cache that cannot be made, as in containers whose HOME is nobody's, has a hint."""
     archive = builders.cudatoolkit_10_1(tmp_path)
     cache = place.replace("FILE", str(archive))
     nowhere = {"HOME": cache, "XDG_CACHE_HOME": cache}
@@ -140,7 +140,7 @@ def test_a_limit_on_what_may_be_written(stocked: Home, tmp_path: Path, limit: in
 def test_the_disk_is_full_from_any_step_on(
     stocked: Home, tmp_path: Path, step: str, stride: int
 ) -> None:
-    """Also behind the point where a package or toolkit has appeared already."""
+    """A disk that is full from any step on changes nothing, even after a package has appeared."""
     archive = builders.cudnn_archive(tmp_path, "7.2-8.3.0", "7.5.0.56", "10.1")
     before = snapshot(stocked.store)
     failed = 0
@@ -214,14 +214,14 @@ def test_a_folder_of_the_store_that_may_not_be_written(
             assert "free some space" not in done.stderr
             assert snapshot(stocked.store) == before
         else:
-            # Nothing is ever put beside the folders.
+            # Nothing is ever put beside the store's folders.
             assert succeeded(done) == ["10.1.243+cudnn7.5.0"]
     finally:
         (stocked.store / folder).chmod(0o755)
 
 
 def test_what_cannot_be_deleted_is_all_that_gc_leaves(stocked: Home) -> None:
-    """As folders that a killed member of the group has left, or root."""
+    """`gc` leaves only what it cannot delete, as folders of root or of a killed group member."""
     staging = stocked.store / ".staging"
     stuck, other = staging / "toolkit-a-0", staging / "toolkit-b-0"
     for folder in (stuck / "inside", other):
@@ -240,7 +240,7 @@ def test_what_cannot_be_deleted_is_all_that_gc_leaves(stocked: Home) -> None:
 
 @pytest.mark.parametrize("what", ["-p", "--dir", "--global"])
 def test_a_pin_that_the_store_cannot_note(stocked: Home, tmp_path: Path, what: str) -> None:
-    """The environment, or directory, is the person's own."""
+    """A pin that the store cannot note is refused, even for an environment of the user's own."""
     env = conda_prefix(tmp_path / "env")
     place = {"-p": [env], "--dir": [tmp_path], "--global": []}[what]
     succeeded(stocked.run("pin", "10.1", what, *place))
@@ -296,7 +296,7 @@ def test_a_store_that_is_a_file(home: Home, pair: list[Path]) -> None:
 
 @root_only
 def test_sudo_is_refused_before_anything_is_downloaded(home: Home, tmp_path: Path) -> None:
-    """The download cache may be root's own."""
+    """`sudo` is refused before anything is downloaded, even if the download cache is root's own."""
     home.store.mkdir()
     os.chown(home.store, 1, 1)
     with FolderServer(tmp_path) as server:

@@ -9,7 +9,7 @@ from cudaswitch.resolver import resolve
 from handmade import facts, found, toolkit
 from made_environments import SITE, Env
 
-# Those that use the CUDA of another.
+# Frameworks that use the CUDA of another one.
 
 
 def test_xformers_uses_what_torch_uses(env):

@@ -118,7 +118,7 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object], set[tuple[str, str]]]] = 
 
 
 def without_dates(home: Home) -> dict[str, str]:
-    """Describe the store but for what was set aside, and packages' records, which hold dates."""
+    """Describe the store without what was set aside and packages' records, which hold dates."""
     return {
         name: text
         for name, text in snapshot(home.store).items()
@@ -168,7 +168,7 @@ def test_nothing_is_set_aside_where_nothing_can_be_brought(stocked: Home, tmp_pa
 
 
 def test_a_toolkit_whose_record_is_damaged_is_not_set_aside(home: Home, tmp_path: Path) -> None:
-    """An adopted one has no list: somebody may still read in the record where it is."""
+    """An adopted toolkit keeps its damaged record, in which somebody may read where it is."""
     succeeded(home.run("adopt", smallest(tmp_path / "cuda", "11.2.152")))
     record = home.store / "toolkits/11.2.152/cudaswitch.json"
     record.write_text(record.read_text()[:-5])
@@ -178,7 +178,7 @@ def test_a_toolkit_whose_record_is_damaged_is_not_set_aside(home: Home, tmp_path
 
 
 def test_a_toolkit_of_which_nothing_can_be_read_is_to_be_made_anew(stocked: Home) -> None:
-    """The hint was the command that had just failed."""
+    """The hint for a toolkit without records is to install it again, not the repair that failed."""
     for record in ("cudaswitch.json", "cudaswitch-files.json"):
         (stocked.store / KIT / record).write_text("{")
     done = stocked.run("verify", "--repair")
@@ -204,7 +204,7 @@ def test_an_adopted_toolkit_is_said_to_be_unverified(home: Home, tmp_path: Path)
 
 
 def test_files_with_the_toolkits_own_path(home: Home, tmp_path: Path) -> None:
-    """conda's placeholder: the file differs from store to store, the list does not."""
+    """A file with conda's placeholder differs from store to store, and is verified all the same."""
     prefix = "/opt/build/" + "placehold_" * 20
     script = builders.File(f"#!/bin/sh\necho {prefix}/bin\n".encode(), placeholder=prefix)
     tree = {"bin/nvcc.profile": script, "lib/libcudart.so.10.1": b"x"}
@@ -282,7 +282,7 @@ def test_an_interrupt_does_not_wait_for_what_is_in_the_queue(tmp_path: Path) -> 
 
 
 def test_a_file_is_read_by_this_name_where_the_other_has_gone(tmp_path: Path) -> None:
-    """A toolkit's are those of its packages, and `remove` may take it away meanwhile."""
+    """A file is hashed by another of its names if the first is gone, as after a `remove`."""
     for folder in ("kit", "package"):
         (tmp_path / folder).mkdir()
     file, other = tmp_path / "package" / "lib", tmp_path / "kit" / "lib"
@@ -356,7 +356,7 @@ def test_a_shared_store_is_verified_and_left_to_those_who_keep_it(
 
 @pytest.mark.parametrize("content", [b"", b"\0\0\0\0", "²\n".encode(), b"1.5\n"])
 def test_a_layout_that_is_no_number_is_damaged(stocked: Home, content: bytes) -> None:
-    """As a power cut leaves it."""
+    """A layout that is no number, as a power cut may leave it, is reported and repaired."""
     succeeded(stocked.run("pin", "10.1", "--dir", "."))
     layout = stocked.store / "layout"
     layout.write_bytes(content)

@@ -51,10 +51,10 @@ def test_a_folder_that_is_closed(stocked: Home, at: str, mode: int) -> None:
     ],
 )
 def test_what_is_not_open_as_the_store_is(stocked: Home, at: str, mode: int) -> None:
-    """Anybody could put a library into the toolkit, or only its owner can use it."""
+    """A mode that lets anybody write, or only the owner read, is found and mended."""
     before = snapshot(stocked.store)
     (stocked.store / at).chmod(mode)
-    # The same file in the package.
+    # It is the same file as in the package.
     also = {("changed", LIBRARY)} if at.endswith(".so.7.6.5") else set()
     assert findings(stocked) == {("changed", at), *also}
     succeeded(stocked.run("verify", "--repair"))
@@ -102,7 +102,7 @@ def test_what_is_wrong_behind_it_is_mended_too(stocked: Home) -> None:
 
 @root_only
 def test_what_somebody_else_has_closed_stops_no_other(stocked: Home) -> None:
-    """In a store of a group only who owns a folder can open it."""
+    """A folder that its owner has closed, as in a group's store, stops no other repair."""
     flip(stocked.store / LIBRARY)
     shut = stocked.store / KIT / "lib64"
     os.chown(shut, 1, -1)
@@ -121,7 +121,7 @@ def test_what_somebody_else_has_closed_stops_no_other(stocked: Home) -> None:
 
 @pytest.mark.parametrize("mode", [0, stat.S_IXUSR])
 def test_gc_tells_what_opens_a_package_that_is_closed(stocked: Home, mode: int) -> None:
-    """One that no toolkit uses: whatever it holds, it is not what is set aside."""
+    """`gc` names the command that opens a closed package, which is not for setting aside."""
     shutil.rmtree(stocked.store / KIT)
     at = stocked.store / CUDNN
     before = at.stat().st_mode

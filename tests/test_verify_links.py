@@ -1,4 +1,4 @@
-"""verify --repair where there are links: what lies behind them is never touched."""
+"""verify --repair where there are links: what they lead to is never touched."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def test_a_copy_of_a_folder_of_the_same_toolkit(stocked: Home, link: str) -> Non
 
 
 def moved(folder: Path, to: Path) -> None:
-    """Leave a link where a folder was, as people do who have more room on another disk."""
+    """Leave a link where a folder was, as users do who have more room on another disk."""
     to.mkdir()
     shutil.move(folder, to)
     folder.symlink_to(to / folder.name)
 
 
 def test_a_toolkit_with_a_link_in_its_place(stocked: Home, tmp_path: Path) -> None:
-    """Its own links to packages hold in the store alone, and it takes no room there."""
+    """A toolkit that is a link is made anew: its own links to packages hold in the store alone."""
     before = snapshot(stocked.store)
     moved(kit(stocked, BARE), tmp_path / "other")
     there = snapshot(tmp_path / "other")
@@ -72,7 +72,7 @@ def test_a_toolkit_with_a_link_in_its_place(stocked: Home, tmp_path: Path) -> No
 
 
 def test_a_package_with_a_link_in_its_place(stocked: Home, tmp_path: Path) -> None:
-    """It is as good as there, and read; what is damaged is brought anew into the store."""
+    """A package that is a link is read; if it is damaged, it is brought anew into the store."""
     moved(stocked.store / CUDNN, tmp_path / "other")
     assert findings(stocked) == set()
     flip(stocked.store / LIBRARY)

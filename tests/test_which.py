@@ -133,7 +133,7 @@ def test_a_library_that_python_has_already(home: Home, env: Path) -> None:
 
 
 def test_for_a_program_a_library_and_a_name(home: Home, env: Path, link, tmp_path: Path) -> None:
-    """Each of them finds its own: by the program's RPATH, the library's RUNPATH."""
+    """A program, a library and a name each get the library that the loader finds for them."""
     inner = link(tmp_path / "in/libinner.so.1")
     other = link(tmp_path / "lib/libinner.so.1")
     outer = link(tmp_path / "lib/libouter.so.1", inner, rpath="$ORIGIN/../in")
@@ -214,7 +214,7 @@ def test_what_a_package_opens_by_itself(home: Home, env: Path, link) -> None:
 
 
 def test_a_distribution_by_the_name_that_pip_has_for_it(home: Home, env: Path, link) -> None:
-    """Wheels of NVIDIA's have no import name of their own; RECORD says which files are theirs."""
+    """NVIDIA's wheels, without an import name, go by pip's name; RECORD lists their files."""
     [site] = env.glob("lib/python*/site-packages")
     files = ["nvidia/cusolver/lib/libcusolver.so.11", "nvidia/cublas_two/lib/libcublas.so.12"]
     blas = link(site / files[1])
@@ -276,7 +276,7 @@ def test_consumers_that_are_none(home: Home, env: Path, tmp_path: Path) -> None:
 
 
 def test_a_python_that_is_a_script_is_left_aside(home: Home, link, tmp_path: Path) -> None:
-    """As pyenv's are: which Python it would start, only running it tells."""
+    """A Python that is a script, as pyenv's, is left aside: only running it tells what it is."""
     library = link(tmp_path / "lib/libx.so.1")
     script = executable(tmp_path / "bin/python3", "#!/bin/sh\nexit 1\n")
     path = f"{script.parent}:{home.env['PATH']}"
@@ -291,7 +291,7 @@ def test_a_python_that_is_a_script_is_left_aside(home: Home, link, tmp_path: Pat
 def test_a_tool_is_the_one_that_the_shell_starts(
     home: Home, tmp_path: Path, name: str, path: str
 ) -> None:
-    """A name with a slash is no matter of PATH, and nothing between colons is where one stands."""
+    """A tool with a slash is no matter of PATH, whose empty entries are the working directory."""
     here = tmp_path / "here"
     for folder in (here, here / "on/path"):
         executable(folder / "tool")
@@ -307,7 +307,7 @@ def test_a_tool_is_the_one_that_the_shell_starts(
 
 
 def test_a_shim_tells_what_it_runs(home: Home, tmp_path: Path) -> None:
-    """Each answer is held against what the shim then starts."""
+    """What `which` says about a shim is what the shim then starts."""
     kit, own = tmp_path / "cuda-11.8", tmp_path / "own/nvcc"
     for tool in (kit / "bin/nvcc", own):
         said = "'Cuda compilation tools, V11.8.89'"
@@ -321,7 +321,7 @@ def test_a_shim_tells_what_it_runs(home: Home, tmp_path: Path) -> None:
     path = f"{shim.parent}:{own.parent}:{home.env['PATH']}"
 
     def ask(**variables: str) -> tuple[Any, str | None]:
-        """Return what is told, and what really runs."""
+        """Return what `which` says, and what really runs."""
         env = home.env | {"PATH": path} | variables
         done = subprocess.run([shim], env=env, capture_output=True, text=True, check=False)
         real = done.stdout.partition("\n")[0] if done.returncode == 0 else None

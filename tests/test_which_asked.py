@@ -1,4 +1,4 @@
-"""`which` for what this shell has not, though somebody asks for a toolkit that has it."""
+"""`which` for what this shell lacks, though a toolkit that has it is asked for here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stock import elsewhere
 from tools import console_script
 
 WITHOUT_CUDA = {"PATH": "/usr/sbin"}
-"""No nvcc of the machine is found there."""
+"""With this PATH no nvcc of the machine is found."""
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def asking(place: Place) -> Home:
 
 
 def told(home: Home, tool: str = "nvcc", **variables: str) -> tuple[str, str]:
-    """Return what `which` says of a tool, and what it advises."""
+    """Return what `which` says about a tool, and what it advises."""
     done = home.run("which", tool, **{**WITHOUT_CUDA, **variables})
     message = refused(done, f"`{tool}` was not found in this shell", code=127)
     return message, done.stderr.splitlines()[-1].removeprefix("hint: ")
@@ -110,7 +110,7 @@ def test_of_a_library_the_one_that_is_asked_for_is_named_too(asking: Home) -> No
         echoing(asking.path.parent / kit / "lib64/libours.so.1")
     _, hint = told(asking, "libours.so.1", CUDASWITCH_VERSION="11.8")
     assert hint == "cudaswitch init --install bash"
-    # There a switch leaves LD_LIBRARY_PATH alone.
+    # In this environment a switch leaves LD_LIBRARY_PATH alone.
     env = asking.path / "env"
     (env / "conda-meta").mkdir(parents=True)
     (env / "conda-meta/cudatoolkit-10.1.243-h6bb024c_0.json").write_text("{}")

@@ -1,4 +1,4 @@
-"""xz in blocks that state their sizes: decoded in threads, and held against liblzma as a whole."""
+"""xz in blocks that state their sizes: decoded in threads, and compared with liblzma."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def plain(data: bytes, step: int = 777) -> bytes:
 
 
 def in_threads(data: bytes) -> bytes:
-    """Return what is decoded in threads alone; the rest is left."""
+    """Return what is decoded in threads alone, after checking that nothing else is left."""
     found = bytearray()
     walk = xz.decoded_blocks(pieces(data), lzma.LZMADecompressor)
     try:
@@ -62,7 +62,7 @@ def test_streams_with_padding_between_them() -> None:
 
 
 def test_blocks_of_very_different_sizes() -> None:
-    """Lawful, and nobody's: what is in memory would have no bound."""
+    """Blocks of very different sizes, lawful but used by nobody, would make memory unbounded."""
     large = xz.IN_FLIGHT + 1
     data = blocks(bytes(large + 1000), large, "-0", "--block-list=1000,0")
     with pytest.raises(UnsafeError, match="differ too much"):
@@ -156,7 +156,7 @@ def test_what_is_accepted_is_what_liblzma_accepts() -> None:
 
 
 def test_blocks_that_lie_about_their_length() -> None:
-    """A length that no memory holds is not read."""
+    """A length that no memory could hold is not read."""
     whole = blocks(TEXT[:3000], 1000)
     header = whole[12 : 12 + (whole[12] + 1) * 4]
     block = xz._stated(bytearray(header), whole[:12])

@@ -140,7 +140,7 @@ def test_an_endless_body_ends(server: Server, cache: Path, monkeypatch: pytest.M
 def test_all_of_it_has_a_limit_of_time(
     server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However well it goes on; what has arrived is kept."""
+    """A download has a limit of time, however well it goes on; what has arrived is kept."""
     monkeypatch.setenv("CUDASWITCH_MAX_TIME", "0.3")
     with pytest.raises(SourceError, match=r"it took longer than 0\.3 s") as caught:
         fetch(server.url("slow:300000"), cache)
@@ -153,7 +153,7 @@ def test_all_of_it_has_a_limit_of_time(
 
 
 def test_a_chunk_costs_no_thread(cache: Path) -> None:
-    """Python numbers its threads: the server's and the progress bar's are a few."""
+    """Chunks start no threads of their own: Python numbers its threads, and few are new."""
     with Server(CONTENT * 8) as server:
         before = _next_thread()
         assert fetch(server.url("chunked"), cache).stat().st_size == 8 * len(CONTENT)
@@ -161,7 +161,7 @@ def test_a_chunk_costs_no_thread(cache: Path) -> None:
 
 
 def test_no_process_is_left_behind(server: Server, cache: Path) -> None:
-    """The lock that tqdm makes by itself starts one on Python 3.14, which complains at our end."""
+    """No process stays: the lock that tqdm makes by itself would start one on Python 3.14."""
     script = (
         "import multiprocessing, os, sys; from pathlib import Path\n"
         "from cudaswitch.download.fetching import fetch\n"
@@ -233,5 +233,5 @@ def test_quiet_unless_a_terminal(
     assert out == ""
     assert "named.bin" in err
     assert "B/s" in err
-    # Where no thread can be had, one for the bar would warn.
+    # The bar has no thread, for where none can be had tqdm would warn.
     assert not [thread for thread in threading.enumerate() if "TMonitor" in repr(thread)]

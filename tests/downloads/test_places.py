@@ -78,7 +78,7 @@ def test_a_proxy_that_cannot_be_asked_is_named_by_its_variable(
         fetch("http://example.invalid/ok/x", cache)
     assert f"cannot download `http://example.invalid/ok/x`: {says}" in str(caught.value)
     assert "CSWSECRET" not in f"{caught.value} {caught.value.hint}"
-    # Where the URL itself is to blame, the proxy is not.
+    # Where the URL itself is to blame, the proxy is not named.
     server.elsewhere = "http://*.invalid/x"
     monkeypatch.setenv(name, server.url("ok"))
     with pytest.raises(SourceError, match="it is not a valid URL"):

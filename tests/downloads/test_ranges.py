@@ -1,4 +1,4 @@
-"""Several connections for one file: only where one is the limit, and never other bytes."""
+"""Several connections for one file: only where a single one is the limit, and the bytes stay."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ def left(cache: Path) -> list[str]:
 def test_a_limit_for_each_connection(
     server: Server, cache: Path, kind: str, known: str | None
 ) -> None:
-    """Several bring it at the same time, and nothing much is sent twice."""
+    """Where each connection is limited, several work at the same time, and little is sent twice."""
     path = fetch(server.url(f"limited:{RATE}{kind}"), cache, sha256=known)
     assert path.read_bytes() == CONTENT
     assert server.most_open >= 4
     assert server.ranges >= 8
-    # What the first connection has on its way when it is given up is sent for nothing.
+    # What the first connection has on its way when it is given up is wasted.
     assert server.sent < len(CONTENT) + (6 << 20)
     assert left(cache) == [".json"]
 
 
 @pytest.mark.parametrize("kind", ["whole", "changing", "wrong", "denied"])
 def test_a_server_that_does_not_deliver_ranges(server: Server, cache: Path, kind: str) -> None:
-    """It is begun again, over one connection, and is what the server has in the end."""
+    """Where ranges fail, one connection begins again, and brings what the server has in the end."""
     path = fetch(server.url(f"limited:{2 * RATE},{kind}"), cache)
     assert path.read_bytes() == server.content
     assert len(server.asked) > 1
@@ -97,7 +97,7 @@ def test_what_is_worth_it(spent: float, arrived: int, missing: int, answer: bool
 
 
 def test_killed_again_and_again(server: Server, cache: Path) -> None:
-    """At 8 random moments: what has arrived is not fetched again, and it ends right."""
+    """A download that is killed at 8 random moments fetches nothing again, and ends right."""
     random_ = random.Random(5)
     command = [sys.executable, "-c", FETCH, server.url(f"limited:{RATE // 2}"), str(cache)]
     killed = 0
@@ -130,7 +130,7 @@ def test_an_interrupt_does_not_wait_for_silent_connections(
 
 
 def test_a_journal_that_was_cut(tmp_path: Path) -> None:
-    """A last line without an end does not count, nor does what the file does not hold."""
+    """In a journal a last line without an end does not count, nor does what the file lacks."""
     part = Part(tmp_path / "x.part")
     part.path.write_bytes(bytes(100))
     part.journal_path.write_bytes(b"\n0 10\n5 20\n90 300\nx y\n40 5")

@@ -48,7 +48,7 @@ def test_in_order_and_not_again(tmp_path: Path) -> None:
 def test_at_the_same_time(tmp_path: Path) -> None:
     with Server(CONTENT) as server:
         urls = [server.url("slow:1000000", f"{number}.bin") for number in range(value("jobs"))]
-        # One content: what the first has finished would serve the others from the cache.
+        # All have one content: once the first is finished, the cache would serve the others.
         fetch_all([wanted(url) for url in urls], tmp_path / "cache")
         assert server.most_open == value("jobs")
         assert server.hits["slow"] == value("jobs")
@@ -73,7 +73,7 @@ def test_the_first_failure_stops_the_others_and_they_go_on_later(tmp_path: Path)
 def test_a_failure_waits_for_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
 ) -> None:
-    """Neither for a silent server, nor until all tries at a busy one are made."""
+    """A failure waits neither for a silent server nor for further tries at a busy one."""
     monkeypatch.setenv("CUDASWITCH_TIMEOUT", "60")
     monkeypatch.setenv("CUDASWITCH_RETRIES", "9")
     with Server(CONTENT) as server:

@@ -1,4 +1,4 @@
-"""Certificates are always checked, against whom the person trusts, and https stays https."""
+"""Certificates are always checked, against those whom the user trusts, and https stays https."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ BAD: dict[str, tuple[Callable[[Authority, Path], Path], str, str]] = {
 @pytest.mark.usefixtures("trusted")
 @pytest.mark.parametrize("kind", BAD)
 def test_a_bad_certificate_is_refused(authority: Authority, tmp_path: Path, kind: str) -> None:
-    """Once and for all: nothing is asked of the server, now or in a second try."""
+    """A bad certificate is refused at once: nothing is asked of the server, nor tried again."""
     make, says, hint = BAD[kind]
     with Server(CONTENT, make(authority, tmp_path)) as server:
         with pytest.raises(SourceError) as caught:
@@ -107,7 +107,7 @@ def test_the_users_own_authority_is_honoured(
 def test_an_authority_that_is_not_there(
     secure: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    """Is no reason to trust others."""
+    """A file of authorities that is not there is an error, and no reason to trust others."""
     monkeypatch.setenv(variable, "/nowhere.pem")
     with pytest.raises(SourceError, match=r"/nowhere\.pem"):
         fetch(secure.url(), tmp_path)
@@ -155,7 +155,7 @@ _PIP = {"PIP_RETRIES": "0", "PIP_CERT": None, "PIP_CONFIG_FILE": os.devnull, "PI
 
 
 def test_the_command_says_it_in_one_line(home: Home, secure: Server) -> None:
-    """For each way to a server: a URL, NVIDIA's index, a channel, pip's index."""
+    """A bad certificate is one line for each way to a server: a URL, an index, a channel, pip."""
     bare: dict[str, str | None] = dict.fromkeys(CERTIFICATES)
     address = secure.url("ok", "x").removesuffix("/ok/x")
     for words, variables in (
