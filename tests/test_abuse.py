@@ -1,7 +1,7 @@
 """Whatever a command is fed: one clear line, nothing written, no hang, bounded memory.
 
-Every case of tests/abuse and of the tables of hostile archives goes through the whole command, in
-an account with a store and with canaries around it.
+Every case of tests/abuse and of the tables of hostile archives goes through the whole command,
+in an account with a store and with canaries around it.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def test_who_asks_where_no_environment_is_active(stocked: Home, tmp_path: Path) 
 
 
 def test_a_pin_of_one_s_own_tells_what_an_environment_lacks(stocked: Home, env: Env) -> None:
-    """What frameworks lack stops `exec` only where the user has pinned `auto`."""
+    """A missing toolkit that frameworks need stops `exec` only if the user has pinned `auto`."""
     env.dist("cupy-cuda11x", "11.0.0")
     active = {"VIRTUAL_ENV": str(env.prefix)}
     assert succeeded(stocked.run("exec", "--", "echo", "runs", **active)) == ["runs"]
@@ -182,7 +182,7 @@ def test_conda_s_own_nvcc_is_left_alone(stocked: Home, tmp_path: Path) -> None:
 
 
 def test_current_tells_why_there_is_none(stocked: Home, env: Env) -> None:
-    """`current` tells why there is no toolkit, also after another terminal was told."""
+    """`current` says why there is no toolkit, even if another terminal was told already."""
     env.dist("cupy-cuda92", "8.6.0")
     active = {"VIRTUAL_ENV": str(env.prefix)}
     for _ in range(2):
@@ -204,7 +204,7 @@ def any_12(env: Env) -> dict[str, str]:
 
 
 def test_a_refusal_goes_with_its_cause(home: Home, any_12: dict[str, str], tmp_path: Path) -> None:
-    """A refusal ends with its cause, be it another driver or a shared store that has it now."""
+    """A refusal ends with its cause: another driver, or a shared store that has the toolkit now."""
     new, old = {"CUDASWITCH_DRIVER": "550.54.14"}, {"CUDASWITCH_DRIVER": "450.80.02"}
     lab = home.path / "lab"
     shared = {"CUDASWITCH_STORES": str(lab)}

@@ -374,7 +374,7 @@ def test_whatever_a_framework_prints_is_a_result(tmp_path: Path, answer: str) ->
 
 
 class TestAdopted:
-    """An adopted toolkit: no manifest says what belongs to it, so its own files must."""
+    """An adopted toolkit: as no manifest says what belongs to it, its own files do."""
 
     @pytest.fixture
     def folder(self, made: Home, tmp_path: Path) -> Path:

@@ -90,7 +90,7 @@ def test_interrupted(home: Home, ending: str) -> None:
 
 
 def test_interrupted_where_a_class_is_made() -> None:
-    """An interrupt while a class is made counts, though Python up to 3.11 raises another error."""
+    """An interrupt while a class is made is one, though Python up to 3.11 raises another error."""
     started = (
         "import sys, cudaswitch.__main__ as program\n"
         "class Interrupted:\n"

@@ -25,7 +25,7 @@ _FOLDER = ROOT / "completions"
 
 @pytest.fixture
 def stocked(home: Home) -> Home:
-    """A home with toolkits, aliases and environments that are only names, all completion needs."""
+    """A home with toolkits, aliases and environments as far as completion looks: at their names."""
     for name in ("10.1.243", "10.1.243+cudnn7.6.5", "12.4.1", "10.1.243@win-64"):
         (home.store / "toolkits" / name / "bin").mkdir(parents=True)
         (home.store / "toolkits" / name / "cudaswitch.json").touch()
@@ -335,7 +335,7 @@ def test_another_shell_has_none(home: Home) -> None:
     "breaks", ["$COMP_WORDBREAKS", "${COMP_WORDBREAKS//[=@]/}", "$COMP_WORDBREAKS+"]
 )
 def test_bash_completes_at_a_real_prompt(stocked: Home, breaks: str) -> None:
-    """What Tab completes is one word for the command, blanks and all.
+    """What Tab completes reaches the command as one word, blanks and all.
 
     By itself bash splits words at `=` and `@`; npm's completions take both out of COMP_WORDBREAKS.
     """

@@ -211,7 +211,7 @@ def test_a_shard_speaks_of_its_own_package(server: FolderServer) -> None:
 
 
 def test_a_server_that_answers_what_it_has_not_with_a_page(server: FolderServer) -> None:
-    """A page in place of an index of shards, as of a sign-in, counts as no index."""
+    """An index of shards that is answered with a page, such as a sign-in, counts as missing."""
     server.instead[INDEX] = b"<!doctype html><title>Sign in</title>"
     assert read(server)
     assert whole(server) == [200]

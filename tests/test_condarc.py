@@ -252,7 +252,7 @@ def test_credentials_stay_where_they_are(tmp_path: Path, tree: Path, server: Fol
 
 
 def test_proxies(tmp_path: Path, server: FolderServer) -> None:
-    """conda's proxy gets the whole URL, of a host that nobody else could reach."""
+    """The proxy of conda's settings gets the whole URL, of a host that only it could reach."""
     condarc(
         tmp_path,
         f"channels: ['http://lab.invalid/lab/cuda']\nproxy_servers:\n  http: {server.url}",
@@ -262,7 +262,7 @@ def test_proxies(tmp_path: Path, server: FolderServer) -> None:
 
 
 def test_proxies_for_what_was_locked(tmp_path: Path, server: FolderServer) -> None:
-    """Locked files are brought again through conda's proxy, as at first."""
+    """Locked files are brought again through the proxy of conda's settings, as at first."""
     url = "http://lab.invalid/lab/cuda"
     condarc(tmp_path, f"channels: ['{url}']\nproxy_servers:\n  http: {server.url}")
     first = obtain(tmp_path)

@@ -26,7 +26,7 @@ RULES = {
     **{"program's folder": 20, "of Windows": 30, "working directory": 8, "on PATH": 8},
     **{"the folder of `": 20, "missing": 20, "held": 3, "damaged": 5, "failed": 20},
 }
-"""Rule → how often at least it must decide in the corpus, or the corpus has lost its edge."""
+"""Rule → how many cases it must decide at least, or the corpus has lost its edge."""
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Factory:
 @pytest.fixture
 def put(made: Factory):
     def put(path: Path, *needed: str) -> Path:
-        """Make a program or library, according to its name, that needs others."""
+        """Make a program (`.exe`) or a library that needs others."""
         path.parent.mkdir(parents=True, exist_ok=True)
         program = path.suffix == ".exe"
         source = made.program(needed) if program else made.dll(path.name, needed)

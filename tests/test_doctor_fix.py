@@ -65,7 +65,7 @@ def test_lines_go_and_the_file_is_kept(patient: Patient) -> None:
 
 
 def test_lines_of_one_file_go_together(patient: Patient) -> None:
-    """Lines of one file change together: one after the other, their numbers would shift."""
+    """The lines of one file change together, as each change would shift the others' numbers."""
     patient.run("init", "--install", "bash", "--yes")
     block = patient.home.path.joinpath(".bashrc").read_text()
     file = patient.rc(block + MINE)
@@ -285,7 +285,7 @@ def test_a_healthy_machine(patient: Patient) -> None:
 
 @pytest.mark.parametrize("preloads", [True, False])
 def test_libraries_that_torch_loads_by_path_are_its_own(patient: Patient, preloads: bool) -> None:
-    """A toolkit on LD_LIBRARY_PATH is a finding only for a torch that preloads no libraries."""
+    """The same folder on LD_LIBRARY_PATH is a finding only for a torch that preloads nothing."""
     env = patient.virtualenv()
     env.torch("2.4.0+cu121", "12.1", "nvidia-cublas-cu12==12.1.3.1")
     env.dist("nvidia-cublas-cu12", "12.1.3.1")
@@ -306,7 +306,7 @@ def test_libraries_that_torch_loads_by_path_are_its_own(patient: Patient, preloa
 
 
 def test_two_copies_that_undoing_needs(patient: Patient) -> None:
-    """A user's own entry after the applied one is no mistake; twice without a toolkit on is."""
+    """A user's own PATH entry for the applied toolkit is fine; two without a toolkit on are not."""
     kit = patient.adopt("12.4.131")
     patient.env["PATH"] = f"{kit}/bin:{patient.path}"
     patient.before = 'eval "$(cudaswitch env 12.4 --shell bash)"'

@@ -78,7 +78,7 @@ UNSUITABLE = [
     ],
 )  # fmt: skip
 def test_cmake_says_what_it_wants(facts: Facts, lines: list[str], told: str) -> None:
-    """Where CMake finds an unsuitable nvcc, the version that it wants is installed."""
+    """Where CMake finds an unsuitable nvcc, the version that it wants is proposed."""
     text = "\n".join(["CMake Error at a.cmake:230 (message):", *lines, "Call Stack"])
     [finding] = explain(text, facts, [])
     assert told in finding.rule.title

@@ -113,7 +113,7 @@ BUILTINS = "nvrtc: error: failed to open libnvrtc-builtins.so.{}.\n  Make sure t
 
 
 def test_a_toolkit_that_has_the_builtins_of_nvrtc(patient: Patient) -> None:
-    """nvrtc's builtins are of one release, which is brought whatever LD_LIBRARY_PATH has."""
+    """nvrtc's builtins are of one release, which is proposed whatever LD_LIBRARY_PATH has."""
     kit = patient.adopt("12.8.93")
     patient.env["LD_LIBRARY_PATH"] = f"{kit}/lib64"
     assert patient.told(BUILTINS.format("12.6"))["fix"].startswith("cudaswitch install 12.6 && ")
@@ -147,7 +147,7 @@ def test_a_jax_that_was_built_with_a_newer_cuda(patient: Patient) -> None:
 
 
 def test_one_of_the_libraries_that_cuda_pathfinder_names(patient: Patient) -> None:
-    """cuda-pathfinder names a library of each major; the one that serves here is brought."""
+    """cuda-pathfinder names a library of each major; the one that serves here is proposed."""
     pasted = 'Error: Failure finding "libnvrtc.so.13 or libnvrtc.so.12": No such file: libnvrtc'
     assert patient.told(pasted)["fix"].startswith("cudaswitch install 13 && ")
     patient.env["CUDASWITCH_DRIVER"] = "570.86.15"
@@ -247,7 +247,7 @@ def test_the_release_in_the_path_of_an_nvcc_that_is_not_there(patient: Patient, 
 
 
 def test_cmake_finds_nvcc_and_no_runtime_beside_it(patient: Patient) -> None:
-    """The version in CMake's message is that of the nvcc it found, so that release is brought."""
+    """The version in CMake's message is of the nvcc that it found, so that release is proposed."""
     patient.adopt("13.0.88")
     kit = patient.adopt("12.4.1")
     pasted = 'Could NOT find CUDAToolkit (missing: CUDA_CUDART) (found version "12.4.131")'

@@ -42,7 +42,7 @@ def told(patient: Patient, *libraries: str, says: str = TENSORFLOW) -> dict[str,
 def test_the_log_of_a_tensorflow(
     patient: Patient, libraries: list[str], cudnn: int, release: str
 ) -> None:
-    """All libraries of a log tell the release: some have number 10 in all of CUDA 10.1 to 13."""
+    """All libraries of a log decide the release, as some have number 10 from CUDA 10.1 to 13."""
     fixes = told(patient, *libraries, f"cudnn.so.{cudnn}")
     last = "CS107" if cudnn == 7 else "CS165"
     assert list(fixes) == ["CS108", "CS109", last]

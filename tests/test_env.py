@@ -224,7 +224,7 @@ def test_env_of_an_unknown_shell(lent: Home) -> None:
     [("dash", "sh"), ("ash", "sh"), ("yash", "sh"), ("strange", "sh"), ("csh", "tcsh")],
 )
 def test_env_of_a_shell_that_is_another_ones_kin(lent: Home, name: str, row: str) -> None:
-    """A shell gets the words of its kin: dash does not take those of bash, nor csh either's."""
+    """dash gets sh's words, and csh those of tcsh: neither understands bash's."""
     mine = lent.run("env", "10.1", SHELL=f"/bin/{name}")
     assert succeeded(mine) == succeeded(lent.run("env", "10.1", "--shell", row))
     hint = "init tcsh" if row == "tcsh" else "env 10.1 --shell sh"
@@ -258,7 +258,7 @@ def test_env_is_for_the_shell_that_asks(lent: Home, tmp_path: Path, shell: str, 
 
 
 def test_env_is_for_a_shell_that_was_updated_while_it_is_open(lent: Home, tmp_path: Path) -> None:
-    """`env` knows a shell whose program was replaced, or has its version in its name."""
+    """`env` recognizes a shell whose program was replaced, or has a version in its name."""
     shell = tmp_path / "fish-3.6.1"
     shutil.copy(require("fish"), shell)
     script = f"rm {shell}; cudaswitch env 10.1 | source; echo $CUDA_HOME"

@@ -156,7 +156,7 @@ def test_folders_that_a_person_names_by_the_home(
 def test_folders_that_conda_is_told_of(
     stocked: Home, conda: Path, tmp_path: Path, setting: str
 ) -> None:
-    """Folders of conda's own files come before those of the base and environments noted by path."""
+    """Folders set in conda's files come before the base's and before environments noted by path."""
     own, of_base = stocked.path / "envs" / "torch", conda / "envs" / "torch"
     for prefix in (own, of_base):
         conda_prefix(prefix)
@@ -308,7 +308,7 @@ def test_those_beside_one_that_conda_has_noted_are_known(stocked: Home, conda: P
 
 
 def test_the_active_one_is_known_by_its_name(stocked: Home, conda: Path, tmp_path: Path) -> None:
-    """The active environment goes by its name, unless conda's order gives that name to another."""
+    """The active environment is known by its name, unless conda's order gives it to another."""
     active, other = (conda_prefix(tmp_path / at / "torch") for at in ("active", "other"))
     variables = {"CONDA_PREFIX": str(active), "CONDA_DEFAULT_ENV": "torch"}
     refused(stocked.run("pin", "10.1", "-n", "torch"), "there is no environment `torch`")

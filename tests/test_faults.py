@@ -64,7 +64,7 @@ BY_NAME = {one.name: one for one in OPERATIONS}
 
 
 def test_killed_while_one_takes_the_place_of_another(worlds: Callable[[], World]) -> None:
-    """A kill before a rename, or before the call after it, never leaves neither old nor new."""
+    """A kill before a rename, or before the call after it, always leaves the old or the new one."""
     trial = Trial(BY_NAME["install --force"], worlds())
     renames = [at for at, call in enumerate(trial.calls, 1) if " rename " in call]
     assert len(renames) > 4
@@ -91,7 +91,7 @@ def test_killed_at_any_moment(worlds: Callable[[], World], name: str) -> None:
 def test_a_rename_that_happened_and_is_told_as_a_failure(
     worlds: Callable[[], World], name: str
 ) -> None:
-    """A rename that happened but is reported as failed, as by a file server, is no failure."""
+    """A rename that happened, though a file server reports that it failed, is no failure."""
     trial = Trial(BY_NAME[name], worlds())
     renames = [at for at, call in enumerate(trial.calls, 1) if call.split()[1] == "rename"]
     assert renames
@@ -110,7 +110,7 @@ def test_a_disk_that_takes_half_of_what_is_written(worlds: Callable[[], World], 
 
 
 def test_a_folder_that_is_not_empty_yet(worlds: Callable[[], World]) -> None:
-    """A folder goes though it is not empty yet, as a file server renames files that are open."""
+    """A folder that is not empty yet is removed, as on a file server that renames open files."""
     trial = Trial(BY_NAME["remove"], worlds())
     rmdirs = [at for at, call in enumerate(trial.calls, 1) if call.split()[1] == "rmdir"]
     assert len(rmdirs) > 5

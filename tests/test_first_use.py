@@ -125,7 +125,7 @@ def test_a_record_is_never_waited_for(tmp_path: Path) -> None:
 
 
 def test_what_was_refused_is_not_held_for_right(home: Home, pair: list[Path]) -> None:
-    """A page in place of a file, as of a server under repair or a sign-in portal, is forgotten."""
+    """A page in place of a file, as from a portal or a server under repair, is not remembered."""
     with Server(b"<html>please sign in</html>") as server:
         url = server.url("ok", pair[1].name)
         assert home.run("install", url).returncode == 1

@@ -32,7 +32,7 @@ THIS_BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def left(note: Path, boot: str, seconds: float) -> None:
-    """Let a note say when an environment was left: in which boot, and how many seconds from it."""
+    """Let a note say when an environment was left: in which boot, and how many seconds after it."""
     row = json.loads(note.read_text())
     assert row["left"].split()[0] == THIS_BOOT
     note.write_text(json.dumps({**row, "left": f"{boot} {seconds}"}))
@@ -59,7 +59,7 @@ def waited_for(home: Home, env: Path) -> list[str]:
 
 
 def kinds(home: Home, *options: str) -> dict[str, str]:
-    """Return what `gc` reports to take: paths and their kinds."""
+    """Return the paths that `gc` says it takes, with their kinds."""
     lines = succeeded(home.run("gc", *options))
     return {line.split()[-1]: line.split()[0] for line in lines}
 
@@ -228,7 +228,7 @@ def test_leftovers_of_killed_processes(stocked: Home, tmp_path: Path, pair: list
     os.utime(old, LONG_AGO)
     os.utime(written, LONG_AGO)
     with written.open() as file:
-        # A writer holds a lock on the file, which neither its age nor a number shows.
+        # A writer holds a lock on the file; neither its age nor a number in its name shows that.
         fcntl.flock(file, fcntl.LOCK_EX)
         found = kinds(stocked)
     assert {str(old), str(young), str(part), *map(str, work)} <= found.keys()
@@ -329,7 +329,7 @@ def test_no_clock_tells_how_old_a_shell_is(stocked: Home, tmp_path: Path, clock:
 
 @root_only
 def test_a_shell_of_somebody_else_counts_at_its_terminal(stocked: Home, tmp_path: Path) -> None:
-    """Another user's shell counts at its terminal, having maybe activated what is shared."""
+    """Another user's shell counts if it has a terminal: it may have activated what is shared."""
     env = with_venv(tmp_path / "env")
     succeeded(stocked.run("pin", "10.1", "-p", env))
     theirs = [require("setpriv"), "--reuid=12345", "--clear-groups", "sh", "-c", "echo on; read x"]

@@ -49,7 +49,7 @@ GCC = 12
 
 
 def test_the_compiler_is_the_one_that_shells_are_told(tmp_path: Path) -> None:
-    """The compiler is that of the ready answer, unless another toolkit of the version has it."""
+    """The compiler is that of the ready answer, unless that is another toolkit's of the version."""
     store = Store(Folders(str(tmp_path / "store")))
     kit = Toolkit("12.4", Version("12.4"), None, "/a/cuda", "system", current_platform())
     answer = store.home.requests / "12.4+cudnnnone"
@@ -334,7 +334,7 @@ def test_one_compiler_is_asked_once_for_all_toolkits_and_all_their_names(
 def test_resolve_reads_the_header_too(
     home: Home, env: Env, tmp_path: Path, gcc: str, told: bool
 ) -> None:
-    """`resolve` tells the gcc of the toolkit's header, even if changed, not the 13 of the table."""
+    """`resolve` goes by the gcc of the toolkit's header, not by the table's 13 for the release."""
     kit = smallest(toolkit(tmp_path / "kit", 9), "12.4.131")
     succeeded(home.run("adopt", kit))
     env.torch("2.5.1+cu124", "12.4")

@@ -1,4 +1,4 @@
-"""Installing cudatoolkit and cuDNN in every form: what is put where, only once, and answers."""
+"""Installing cudatoolkit and cuDNN in every form: what is where, only once, and that it answers."""
 
 from __future__ import annotations
 

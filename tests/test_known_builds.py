@@ -60,7 +60,7 @@ def _architectures(row):
 
 
 def _first_and_last(row):
-    """Compare a row's first and last release with the table, in which there is none before 7.0."""
+    """Compare a row's first and last release with the table, which begins with 7.0."""
     number = int(row["cc"].replace(".", ""))
     listed = [it for major in range(7, 14) for it in architectures(Version(str(major)))]
     having = sorted(it.cuda for it in listed if number in it.sm)

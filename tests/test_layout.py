@@ -369,7 +369,7 @@ def test_the_wheel_lacks_nothing_of_the_package() -> None:
 def test_no_closed_folder_ends_a_question(path: Path) -> None:
     """No code asks a `Path` what is there: in a closed folder, that raises PermissionError.
 
-    Up to Python 3.13, it does; `os.path` says no, and `regular.is_there` raises, if that matters.
+    Up to Python 3.13, that is; `os.path` says no, and `regular.is_there` raises it in all versions.
     """
     asked = {"exists", "is_dir", "is_file", "is_symlink"}
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -388,7 +388,7 @@ def test_where_the_home_folder_is_has_one_answer(path: Path) -> None:
 
 
 def test_no_text_names_a_command_that_is_not_there() -> None:
-    """Texts name only commands that there are, so that every hint can be followed."""
+    """Texts name only commands that exist, so that every hint can be followed."""
     texts = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.sh"), *PACKAGE.rglob("*.fish")]
     texts += [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("shims/*.sh")]
     named = {
@@ -428,7 +428,7 @@ def test_what_documents_tell_to_type_is_understood(document: str, words: str) ->
     arguments = shlex.split(words.replace("…", "").replace("COMMAND", "use"))
     command: click.Command = cli
     context = click.Context(cli)
-    # What ends otherwise is --help, and the bare name of a command.
+    # --help and the bare name of a command end otherwise.
     named = click.MissingParameter if len(arguments) == 1 else click.exceptions.Exit
     with contextlib.suppress(click.exceptions.Exit, named):
         while isinstance(command, click.Group) and arguments and arguments[0][0] != "-":

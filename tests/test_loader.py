@@ -40,7 +40,7 @@ RULES = {
     **{"RPATH of": 50, "RUNPATH of": 50, "LD_LIBRARY_PATH": 100, "LD_PRELOAD": 20, "cache": 100},
     **{"default folder": 10, "tls": 5, "empty element": 5, "damaged": 5, "missing": 5},
 }
-"""Rule → how often at least it must decide in the corpus, or the corpus has lost its edge."""
+"""Rule → how many cases it must decide at least, or the corpus has lost its edge."""
 
 
 @pytest.fixture(scope="module")

@@ -149,7 +149,7 @@ def test_the_default_gcc_comes_first(tmp_path):
 
 
 def test_cross_compilers_are_no_host_compilers(tmp_path):
-    """Debian's mingw folder `12-win32` is no host compiler, nor are others, which may be newer."""
+    """Cross compilers do not count: Debian's mingw is in `12-win32`, and others may be newer."""
     native = f"{platform.machine()}-linux-gnu/12"
     for folder in (native, "x86_64-w64-mingw32/12-win32", "arm-none-eabi/99.1.0"):
         (tmp_path / "usr/lib/gcc" / folder).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Requests that nobody can read: the hint says what was meant, in words that work."""
+"""Requests that cannot be read: the hint says what was meant, in words that work."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ def test_the_licence_is_told_once_and_noted(
 
 
 def test_a_licence_is_accepted_by_what_installs(server: FolderServer, tmp_path: Path) -> None:
-    """Licences are told by what installs, not by `lock`, `download` and `mirror`."""
+    """Only what installs shows licences, not `lock`, `download` and `mirror`."""
     first, second = make_home(tmp_path / "first"), make_home(tmp_path / "second")
     mirror = {"CUDASWITCH_NVIDIA_URL": server.url}
     what = ("12.4", "--cudnn", "8", "--components", "minimal", "--from", "nvidia")
@@ -255,7 +255,7 @@ def test_a_licence_is_accepted_by_what_installs(server: FolderServer, tmp_path: 
     assert told.splitlines() == [
         f"licence: {name}, accepted by installing: {at}" for name, at in LICENCES.values()
     ]
-    # A licence is told once, whichever command did so.
+    # A licence is shown once, whichever command did so.
     assert second.run("sync", "--force", cwd=tmp_path).stderr == ""
     for command in (["install", *what, "--force"], ["install", "12.3", *what[3:]]):
         assert "licence" not in second.run(*command, **mirror).stderr
@@ -421,7 +421,7 @@ def install(home: Home, url: str, *what: str) -> subprocess.CompletedProcess[str
 def test_nothing_comes_for_a_store_that_may_not_be_written(
     server: FolderServer, home: Home, command: str
 ) -> None:
-    """Nothing is fetched, let alone gigabytes, for a store that may not be written."""
+    """A store that may not be written is refused before a toolkit's gigabytes are fetched."""
     named = {"CUDASWITCH_NVIDIA_URL": server.url, "CUDASWITCH_CACHE": str(home.path / "cache")}
     which = ["--components", "minimal", "--from", "nvidia"]
     succeeded(home.run("lock", "12.4", *which, **named))

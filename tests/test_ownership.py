@@ -218,7 +218,7 @@ def test_what_frameworks_need_comes_from_no_store_that_everybody_may_write(
 
 @pytest.mark.parametrize("own", [True, False])
 def test_another_persons_store(tmp_path: Path, stocked: Home, own: bool) -> None:
-    """Everything that reads works in a store of another user, and leaves nothing in it."""
+    """Every command that only reads works in another user's store, and leaves nothing in it."""
     person = make_home(tmp_path / "person")
     variable = "CUDASWITCH_HOME" if own else "CUDASWITCH_STORES"
     person = Home(person.path, person.store, person.env | {variable: str(stocked.store)})
@@ -275,7 +275,7 @@ def test_another_persons_store(tmp_path: Path, stocked: Home, own: bool) -> None
 def test_sudo_leaves_nothing_in_its_callers_folders(
     tmp_path: Path, home: Home, pair: list[Path]
 ) -> None:
-    """`sudo` with its caller's HOME is refused; with root's own, by `sudo -H`, it works as ever."""
+    """`sudo` is refused with its caller's HOME; with root's own (`sudo -H`) it works as usual."""
     succeeded(home.run("install", pair[0]))
     environment = home.path / "env"
     (environment / "conda-meta").mkdir(parents=True)
@@ -390,7 +390,7 @@ def test_what_another_s_link_leads_to_is_not_shown(stocked: Home) -> None:
 
 @root_only
 def test_root_leaves_no_answer_in_somebody_s_store(stocked: Home, tmp_path: Path) -> None:
-    """Root leaves no answer in a user's store, who could not change it; `sudo -E make` would."""
+    """Root, as by `sudo -E make`, leaves no answer in a store whose owner could not change it."""
     env = Env(tmp_path / "env")
     env.write("pyvenv.cfg", "home = /usr/bin\n")
     env.dist("cupy-cuda101", "7.8.0")

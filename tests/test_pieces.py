@@ -33,7 +33,7 @@ def conda(folder: Path, name: str, tree: builders.Tree) -> Path:
 def test_several_releases_make_no_toolkit(
     home: Home, tmp_path: Path, other: tuple[str, str]
 ) -> None:
-    """Pieces of several releases would not compile together, nor be of one release."""
+    """Pieces of several releases make no toolkit: they would not compile together."""
     wheels = [wheel(tmp_path, *piece) for piece in (NVCC, CUDART, other)]
     done = home.run("install", *wheels)
     refused(done, "different CUDA releases", hint="the packages of one release at a time")

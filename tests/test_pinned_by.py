@@ -226,7 +226,7 @@ def test_environments_follow_an_alias(stocked: Home, tmp_path: Path) -> None:
 
 
 def test_a_clone_of_a_pinned_environment_pins_too(home: Home, tmp_path: Path) -> None:
-    """A clone that conda's list names pins by the pin and hooks in it, without a note of ours."""
+    """A clone, which conda's list and no note of ours names, pins by its own pin and hooks."""
     for version in ("12.7.0", "12.7.1"):
         smallest(tmp_path / version, version)
     succeeded(home.run("adopt", tmp_path / "12.7.0"))
@@ -313,7 +313,7 @@ def test_what_may_not_be_looked_at_pins_nothing(stocked: Home, tmp_path: Path) -
 
 
 def test_a_groups_environment_stays_the_groups(stocked: Home, tmp_path: Path) -> None:
-    """Folders made in a group's environment are the group's, whose packages have scripts, too."""
+    """Folders made in a group's environment are open to the group, whose packages add scripts."""
     environment = conda_prefix(tmp_path / "env")
     shutil.rmtree(environment / "etc")
     environment.chmod(0o2775)

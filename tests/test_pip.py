@@ -170,7 +170,7 @@ def test_without_pip_in_this_python(tmp_path: Path) -> None:
 
 
 def test_no_home_folder_is_no_fault_of_pip(tmp_path: Path) -> None:
-    """A newer pip that knows no home folder would end before it looks for anything."""
+    """Without a home folder pip still looks for packages, where newer versions would just end."""
     done = in_own_mounts(
         NO_HOME, console_script(), "install", "13.0", "--from", "pypi", "--offline",
         cwd=tmp_path,

@@ -93,7 +93,7 @@ def test_a_ready_file_that_is_gone_is_no_error(stocked: Home) -> None:
 
 @pytest.mark.parametrize("shell", [*FILES, "tcsh", "xonsh", "nu"])
 def test_a_command_that_was_moved_is_found_on_path(stocked: Home, shell: str) -> None:
-    """A moved command is found on PATH and binds the ready file; if none is there, it is told."""
+    """A moved command is found on PATH and bound to; if there is none, one line says so."""
     old, new = (stocked.path / name / "cudaswitch" for name in ("old", "new"))
     old.parent.mkdir()
     shutil.copy(console_script(), old)

@@ -185,7 +185,7 @@ def test_folders_that_cannot_be_renamed_go_too(stocked: Home, tmp_path: Path) ->
 
 
 def test_an_adopted_one_that_was_deleted_is_passed_over(home: Home, tmp_path: Path) -> None:
-    """A deleted adopted toolkit is passed over; where nothing else fits, a hint mends it."""
+    """A deleted adopted toolkit is passed over, or named with what mends it if no other fits."""
     for version in ("12.4.1", "12.7.0"):
         folder = smallest(tmp_path / version, version)
         assert succeeded(home.run("adopt", folder))[0].split() == [version, str(folder)]

@@ -366,7 +366,7 @@ def test_a_toolkit_from_a_mirror_of_runfiles(
 def test_a_runfile_of_the_table_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, require: Any
 ) -> None:
-    """A runfile with the content that the table tells is installed; this table has one of ours."""
+    """A runfile whose content matches the table is installed; here the table has one of ours."""
     require("makeself")
     nvcc = File(builders.elf_bytes("nvcc", {"main": 0}), executable=True)
     tree = builders.outer_tree({"bin/nvcc": nvcc}, "10.1-10.2", "10.1.243")

@@ -163,7 +163,7 @@ def test_another_users_file_is_not_followed(place: Place) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert "belongs to another user" in done.stderr
     assert "CUDASWITCH_VERSION=11.8 for exec and shims" in done.stderr
-    # The user who has called root by `sudo` owns the file.
+    # The file is followed for the user who called root by `sudo`.
     assert place.call("nvcc", SUDO_UID="12345").stdout == f"{place.old}/bin/nvcc\0"
 
 

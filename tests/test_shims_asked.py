@@ -154,7 +154,7 @@ def test_auto_is_asked_for_once(place: Place, kind: str, asks: str, tmp_path: Pa
 
 
 def test_auto_that_needs_nothing_is_python_s_to_answer(place: Place, tmp_path: Path) -> None:
-    """`auto` that needs nothing is asked of Python anew: the kept answer hides a refusal."""
+    """`auto` that needs nothing is left to Python each time: the kept answer hides a refusal."""
     system = echoing(tmp_path / "system" / "nvcc")
     env = environment(tmp_path / "env", "C", "auto\n")
     variables = {"CONDA_PREFIX": str(env)}

@@ -21,7 +21,7 @@ from tools import console_script, executable, require, root_only
 
 
 def test_no_shim_stands_before_a_command_of_the_machine(place: Place) -> None:
-    """No shim stands for a command of the machine, whose `bin` an adopted toolkit may share."""
+    """No shim is made for a command of the machine, whose `bin` an adopted toolkit may share."""
     for tool in ("ls", "python3", "pip", "sh", "nvidia-smi", "curl", "nvcc.profile"):
         echoing(place.new / "bin" / tool)
     echoing(place.new / "bin" / "ptxas").chmod(0o644)
@@ -57,7 +57,7 @@ def test_a_folder_that_others_may_write_stops_nothing_else(place: Place) -> None
 
 @root_only
 def test_the_shims_of_another_of_the_stores_group(place: Place) -> None:
-    """Shims of another user are told of only to a command that would change them."""
+    """Another user's shims are reported only by a command that would change them."""
     folder = place.home.store / "shims"
     os.chown(folder, 4711, -1)
     echoing(place.home.path / "third/bin/nvcc")
@@ -88,7 +88,7 @@ def test_the_hint_puts_them_on_path_in_the_shell_that_asks(place: Place, shell: 
     folder = place.home.store / "shims"
     behind = echoing(place.home.path / "cuda/bin/nvcc").parent
     path = f"{behind}:{console_script().parent}:{place.home.env['PATH']}:{folder}"
-    # A xonsh, being a script of Python, is told by $SHELL alone.
+    # xonsh, a Python script, is recognized by $SHELL alone.
     env = place.home.env | {"PATH": path, "SHELL": "xonsh" if shell == "xonsh" else "none"}
 
     def run(line: str) -> subprocess.CompletedProcess[str]:

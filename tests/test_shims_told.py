@@ -54,7 +54,7 @@ def test_a_folder_of_that_name_is_no_tool(place: Place, who: str) -> None:
 
 @pytest.mark.parametrize("names", [["~/theirs"], ["~/nobody's", "~/theirs/../theirs"]], ids=len)
 def test_it_names_those_of_stores_in_the_settings(place: Place, names: list[str]) -> None:
-    """A shim names toolkits of stores in the settings, which a file of its store lists."""
+    """A shim names toolkits of stores in the settings, whose list a file of its store has."""
     theirs = {"CUDASWITCH_HOME": str(place.home.path / "theirs")}
     kit = place.old.with_name("cuda-9.2")
     for tool in ("nvcc", "cuda-memcheck"):

@@ -1,4 +1,4 @@
-"""`init --install` and `--remove`: one line in the right file, which is as before afterwards."""
+"""`init --install` and `--remove`: one line in the right file, and then the file as it was."""
 
 from __future__ import annotations
 
@@ -370,7 +370,7 @@ def test_a_file_that_ends_before_the_line_is_told_of(home: Home, text: str, line
     told = f"`{home.path}/.bashrc` may end in line {line} (`{text.splitlines()[line - 1]}`)"
     assert (told in said) is bool(line)
     assert ("may end" in said) is bool(line)
-    # A line above the end of the file is reached.
+    # A line above such an end is reached.
     path = home.path / ".bashrc"
     path.write_text(path.read_text().removeprefix(text) + text)
     assert "may end" not in install(home, "bash")

@@ -121,7 +121,7 @@ def test_what_somebody_else_has_closed_stops_no_other(stocked: Home) -> None:
 
 @pytest.mark.parametrize("mode", [0, stat.S_IXUSR])
 def test_gc_tells_what_opens_a_package_that_is_closed(stocked: Home, mode: int) -> None:
-    """`gc` names the command that opens a closed package, which is not for setting aside."""
+    """`gc` says how to open a closed package that no toolkit uses, which is not set aside."""
     shutil.rmtree(stocked.store / KIT)
     at = stocked.store / CUDNN
     before = at.stat().st_mode

@@ -130,7 +130,7 @@ def _accepted(data: bytes) -> bytes | None:
 
 
 def test_what_is_accepted_is_what_liblzma_accepts() -> None:
-    """Every byte of a file changed, and bytes put in, taken out and moved at random."""
+    """With bytes changed, added, removed or moved, xz accepts a file only where liblzma does."""
     whole = blocks(TEXT[:1500], 400)
     chance = random.Random(7)
     damaged = []

@@ -233,5 +233,5 @@ def test_quiet_unless_a_terminal(
     assert out == ""
     assert "named.bin" in err
     assert "B/s" in err
-    # The bar has no thread, for where none can be had tqdm would warn.
+    # The bar starts no monitor thread: tqdm would warn where none can be started.
     assert not [thread for thread in threading.enumerate() if "TMonitor" in repr(thread)]

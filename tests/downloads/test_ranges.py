@@ -1,4 +1,4 @@
-"""Several connections for one file: only where a single one is the limit, and the bytes stay."""
+"""Several connections for one file: only where one is the limit, and always the same bytes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_limit_for_each_connection(
 
 @pytest.mark.parametrize("kind", ["whole", "changing", "wrong", "denied"])
 def test_a_server_that_does_not_deliver_ranges(server: Server, cache: Path, kind: str) -> None:
-    """Where ranges fail, one connection begins again, and brings what the server has in the end."""
+    """Where ranges fail, the download begins again on one connection, and ends right."""
     path = fetch(server.url(f"limited:{2 * RATE},{kind}"), cache)
     assert path.read_bytes() == server.content
     assert len(server.asked) > 1

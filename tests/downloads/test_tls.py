@@ -155,7 +155,7 @@ _PIP = {"PIP_RETRIES": "0", "PIP_CERT": None, "PIP_CONFIG_FILE": os.devnull, "PI
 
 
 def test_the_command_says_it_in_one_line(home: Home, secure: Server) -> None:
-    """A bad certificate is one line for each way to a server: a URL, an index, a channel, pip."""
+    """A bad certificate takes one line by each way to a server: a URL, an index, a channel, pip."""
     bare: dict[str, str | None] = dict.fromkeys(CERTIFICATES)
     address = secure.url("ok", "x").removesuffix("/ok/x")
     for words, variables in (
