@@ -25,7 +25,7 @@ from hostile_tars import TARS
 
 
 class Sandbox:
-    """Folders to unpack into, with a canary beside them that nobody may touch."""
+    """Folders to unpack into, with a canary beside them that must stay untouched."""
 
     def __init__(self, base: Path) -> None:
         self.base = base

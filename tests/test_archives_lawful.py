@@ -187,7 +187,7 @@ def test_large_members_in_every_format(tmp_path: Path, unpack: Unpack) -> None:
 
 @pytest.mark.parametrize("own", ["cccl", "cuda_cccl"])
 def test_a_wheel_with_a_folder_of_its_own(tmp_path: Path, unpack: Unpack, own: str) -> None:
-    """CCCL's wheels of 13.3 and of 13.2 have two folders with a `lib`; the outer is the root."""
+    """CCCL's wheels from 13.3 and from 13.2 have two folders with `lib`; the outer is the root."""
     tree = {"nvidia/cu13/include/cccl/a.h": b"", f"nvidia/cu13/{own}/lib/cmake/a.cmake": b""}
     package = unpack(wheel(tmp_path, "nvidia-cuda-cccl", "13.2.86", LINUX_TAG, tree=tree))
     assert package.root == "nvidia/cu13"

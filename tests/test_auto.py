@@ -1,4 +1,4 @@
-"""What `auto` says of an environment that it serves only in part, or does not know."""
+"""What `auto` says about an environment that it serves only in part, or does not know."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ CMake Error in CMakeLists.txt:
 
   in its INTERFACE_INCLUDE_DIRECTORIES.  Possible reasons include:
 """
-"""What CMake 4.4 says of a toolkit without CCCL."""
+"""What CMake 4.4 says about a toolkit without CCCL."""
 
 
 def test_cmakes_reason_has_the_path_that_it_is_about() -> None:

@@ -1,4 +1,4 @@
-"""`cudaswitch compat`: the tables for people and as JSON."""
+"""`cudaswitch compat`: the tables for users and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TAB where names of environments or the shell are strange, and files beside words."""
+"""TAB where names of environments or the shell are unusual, and files beside words."""
 
 from __future__ import annotations
 

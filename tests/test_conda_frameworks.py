@@ -354,7 +354,7 @@ def test_an_old_framework_needs_its_own_release_of_condas_cuda(env):
 
 
 def brought(env, record, version, nvcc="bin/nvcc"):
-    """Let conda, or a wheel of NVIDIA's, bring an nvcc."""
+    """Let conda, or one of NVIDIA's wheels, bring an nvcc."""
     if nvcc == "bin/nvcc":
         env.conda(record, version, "h1_0")
     else:

@@ -145,7 +145,7 @@ FOR_13 = "cuda-version >=13,<14.0a0"
 
 
 def cudnn_in_pieces(folder: Path) -> list[Path]:
-    """Write the packages of conda-forge's cuDNN 9, the second as it came before."""
+    """Write the packages of conda-forge's cuDNN 9, the second as an earlier `libcudnn-dev` was."""
     libraries = cudnn_libraries(CUDNN)
     links = {path: libraries.pop(path) for path in [*libraries] if path.endswith(".so")}
     contents = {

@@ -1,4 +1,4 @@
-"""Settings: one table, kept in a file that people edit too, weaker than variables and flags."""
+"""Settings: one table, kept in a file that users edit too, weaker than variables and flags."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def test_one_cause_is_one_finding(patient: Patient) -> None:
 
 
 def test_a_pin_to_an_alias_that_was_deleted(patient: Patient) -> None:
-    """A deleted alias is made again for what it meant, not for the newest; unless that is gone."""
+    """The fix gives a deleted alias its old meaning, not the newest, or unpins if that is gone."""
     patient.adopt("11.8.89")
     patient.adopt("12.4.131")
     env = patient.virtualenv()

@@ -25,7 +25,7 @@ from doctoring import Patient
 from doctoring.patient import OwnEnv
 
 MESSAGES = json.loads((Path(__file__).parent / "pasted_messages.json").read_text(encoding="utf-8"))
-"""Thread → the message as people met it, and words of the cause and of the command."""
+"""Thread → the message as users met it, and words of the cause and of the command."""
 
 
 def test_nccl_comes_by_what_the_shell_has(patient: Patient) -> None:

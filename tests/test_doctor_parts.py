@@ -1,4 +1,4 @@
-"""Pasted messages about what a toolkit lacks: one that has it is brought, and no other."""
+"""Pasted messages about what a toolkit lacks: one that has it is proposed, and no other."""
 
 from __future__ import annotations
 

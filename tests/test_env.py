@@ -246,7 +246,7 @@ EVALUATE = 'eval "$(cudaswitch env 10.1)"; echo "$CUDA_HOME"'
 @pytest.mark.parametrize("login", ["bash", "fish", "tcsh", "none"])
 @pytest.mark.parametrize("shell", ["dash", "bash", "zsh", "fish", "busybox sh", "make"])
 def test_env_is_for_the_shell_that_asks(lent: Home, tmp_path: Path, shell: str, login: str) -> None:
-    """`env` is for the shell that runs it, in a script, a recipe or a shell, not for $SHELL."""
+    """`env` is for the shell that runs it, as in a script, a recipe or a shell, not for $SHELL."""
     name, *more = shell.split()
     command = [require(name), *more, "-c", EVALUATE]
     if shell == "make":

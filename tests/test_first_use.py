@@ -88,7 +88,7 @@ def test_another_file_is_refused_until_somebody_says_that_it_is_right(tmp_path: 
 
 
 def test_other_urls_and_credentials_are_told_apart(tmp_path: Path) -> None:
-    """Another path is another place, but another password for the same path is not."""
+    """A URL with another password is the same place; one with another path is not."""
     with Server(FIRST) as server:
         obtain(tmp_path, server.url("ok", "a", credentials="me:one"))
         server.content = SECOND

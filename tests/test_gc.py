@@ -155,7 +155,7 @@ def test_what_somebody_has_put_there_stays(
 
 
 def test_a_folder_that_was_half_deleted_where_it_was(stocked: Home, tmp_path: Path) -> None:
-    """A folder half deleted in place, where it cannot be renamed, is finished by a later run."""
+    """A folder half deleted in place, for want of a rename, is finished by later runs of `gc`."""
     kit, empty = (stocked.store / "toolkits" / name for name in (KITS[1], "empty"))
     # Nothing can be deleted from a closed folder, so the removal ends half way.
     (kit / "lib64").chmod(0o555)

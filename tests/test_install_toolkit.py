@@ -170,7 +170,7 @@ def test_pieces_join_the_toolkit_they_belong_to(home: Home, tmp_path: Path) -> N
     succeeded(home.run("install", small, nvcc))
     assert (toolkit / "include/nv/target").is_file()
     assert {path.name for path in (toolkit / "bin").iterdir()} == before
-    # Forced, a piece is put in again, and the others stay.
+    # With --force a piece is put in again, and the others stay.
     assert succeeded(home.run("install", "--force", nvcc)) == [toolkit.name]
     assert (toolkit / "include/nv/target").is_file()
     (tmp_path / "hello.cu").write_text(HELLO_CU)

@@ -249,7 +249,7 @@ def test_a_licence_is_accepted_by_what_installs(server: FolderServer, tmp_path: 
         "licence: CUDA Toolkit",
         "licence: cudnn",
     ]
-    # What is not installed is not accepted.
+    # The licence of what is not installed is not accepted.
     assert "licence" not in refused(second.run("sync", "--offline", cwd=tmp_path))
     told = second.run("sync", cwd=tmp_path).stderr
     assert told.splitlines() == [

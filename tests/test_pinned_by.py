@@ -41,7 +41,7 @@ def test_what_is_pinned_stays_unless_forced(stocked: Home, tmp_path: Path) -> No
 
 
 def test_many_are_told_in_their_order(stocked: Home, tmp_path: Path) -> None:
-    """`list`, for people, names a few pins; `remove` names all that are in the way."""
+    """`list` names only a few pins in its lines; `remove` names all that are in the way."""
     prefixes = [str(conda_prefix(tmp_path / name)) for name in "abcdefg"]
     for prefix in prefixes:
         succeeded(stocked.run("pin", "10.1", "-p", prefix))

@@ -77,7 +77,7 @@ def metadata(lines: Sequence[str], extras: Sequence[str]) -> str:
 META = metadata(requires(PINS_13_0_2), list(PINS_13_0_2))
 
 
-# As in the real wheels: no versions.
+# Like those of the real wheels, these requirements have no versions.
 REQUIRES = {"nvidia-cuda-nvcc": ("nvidia-nvvm", "nvidia-cuda-runtime", "nvidia-cuda-crt")}
 
 

@@ -210,7 +210,7 @@ def test_a_new_shell_is_ready_and_starts_no_process(stocked: Home, shell: str) -
     done = _interactive(stocked, shell, switch, *tracer)
     assert done.stdout == f"{stocked.store}/toolkits/10.1.243+cudnn7.6.5\n", done.stderr
     started = re.findall(r'execve\("([^"]+)', trace.read_text())
-    # fish starts a few of its own in its first shell, whatever is installed.
+    # fish starts a few processes of its own in its first shell, whatever is installed.
     assert [Path(at).name for at in started if "python" in at or "cudaswitch" in at] == []
     if shell != "fish":
         assert [Path(at).name for at in started] == [shell]

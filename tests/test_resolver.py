@@ -25,7 +25,7 @@ CHOICES = [
     (tensorflow("1.4.1", dist="tensorflow-gpu"), None),
     (tensorflow("2.10.1", "11.2", "8"), "11.2.2+cudnn8.1.1"),
     (tensorflow("2.4.4", "11.0", "8"), None),  # libcusolver.so.10 is in 11.0 alone
-    # Nothing has 11.0: from 11 on the nearest newer one of the major has what most load.
+    # No toolkit has 11.0: from 11 on the nearest newer one of the major has what most load.
     (found("onnxruntime", "1.8.1", dist="onnxruntime-gpu"), "11.2.2+cudnn8.1.1"),
     (tensorflow("2.12.1", "11.8", "8"), "11.8.0+cudnn8.7.0"),
     (tensorflow("2.15.1", "12.2", "8"), "12.2.2+cudnn8.9.7"),
@@ -322,7 +322,7 @@ ONNX = found("onnxruntime", "1.20.1", "12", "9")
 @pytest.mark.parametrize(
     "needs",
     [
-        # The first leads, and names no cuDNN.
+        # The first framework leads, and names no cuDNN.
         (found("cupy", "13.4.0", "12", dist="cupy-cuda12x"), JAX, ONNX),
         (found("cupy", "13.4.0", "12", dist="cupy-cuda12x"), ONNX, JAX),
         (tensorflow("2.1.0", "10.1", "7"), found("mxnet", "1.6.0", "10.0", "7.6")),

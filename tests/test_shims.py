@@ -1,4 +1,4 @@
-"""Shims: real processes that must become the right tool, without Python, in every place."""
+"""Shims: real processes that must become the right tool, without Python, everywhere."""
 
 from __future__ import annotations
 

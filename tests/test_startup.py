@@ -378,7 +378,7 @@ def test_a_file_that_ends_before_the_line_is_told_of(home: Home, text: str, line
 
 @pytest.mark.parametrize("shell", FILES)
 def test_what_is_told_then_is_of_use_in_the_shell_that_asks(stocked: Home, shell: str) -> None:
-    """It is for that shell, whatever $SHELL says; with the line there, it is no help any more."""
+    """The hint is for the shell that asks, not for $SHELL, and another once the line is there."""
     (stocked.path / ".cuda-version").write_text("10.1\n")
     path = f"{console_script().parent}:{stocked.env['PATH']}"
     env = stocked.env | {"SHELL": "/bin/strange", "PATH": path}

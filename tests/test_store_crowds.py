@@ -50,7 +50,7 @@ def test_killed_at_any_moment_the_next_run_ends_right(home: Home, pair: list[Pat
     while killed < 3:
         shutil.rmtree(home.store)
         child = subprocess.Popen([console_script(), "install", *pair], env=home.env)
-        # Most of the time goes into starting Python; what writes comes at the end.
+        # Most of the time goes into starting Python; the writing comes at the end.
         time.sleep(usual * chance.uniform(0.5, 1.0))
         child.send_signal(signal.SIGKILL)
         if child.wait() == -signal.SIGKILL:

@@ -1,4 +1,4 @@
-"""One toolkit of one's own store that cannot be read: it is named, and the others go on."""
+"""One toolkit of one's own store that cannot be read: it is named, and the others still work."""
 
 from __future__ import annotations
 

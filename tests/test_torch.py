@@ -1,4 +1,4 @@
-"""PyTorch: what its wheels say of themselves, and the cuDNN inside or beside it."""
+"""PyTorch: what its wheels say about themselves, and the cuDNN inside or beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""verify: each kind of damage found and mended from where it came, and nothing else touched."""
+"""verify: each kind of damage is found and mended from its source, and nothing else touched."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_mended_from_the_url_that_it_came_from(home: Home, pair: list[Path]) -> 
         assert findings(home) == set()
         flip(home.store / LIBRARY)
         succeeded(home.run("gc", "--downloads"))
-        # Another file is served under the name now: that is refused, and nothing is touched.
+        # Another file is served under the name now, which is refused without touching anything.
         server.instead[f"/{pair[1].name}"] = b"another file"
         before = snapshot(home.store)
         done = home.run("verify", "--repair")

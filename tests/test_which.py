@@ -73,7 +73,7 @@ def which(home: Home, *arguments: str | Path, cwd: Path | None = None, **variabl
 
 
 def loaded(home: Home, env: Path, *arguments: str, cwd: Path | None = None, **variables: str):
-    """Return what Python really has loaded, or the error that it fails with."""
+    """Return what Python has really loaded, or the error that it fails with."""
     done = subprocess.run(
         [env / "bin/python", "-c", _LOAD, *arguments],
         env=home.env | active(home, env, **variables),
@@ -232,7 +232,7 @@ def test_a_distribution_by_the_name_that_pip_has_for_it(home: Home, env: Path, l
 def test_a_library_that_only_the_packages_of_the_environment_find(
     home: Home, link, tmp_path: Path
 ) -> None:
-    """To switch changes nothing there: LD_LIBRARY_PATH is left alone."""
+    """For a library that only packages find the hint is `which --from`: no switch would help."""
     kit, env = tmp_path / "cuda-12.4", tmp_path / "an env"
     (kit / "bin").mkdir(parents=True)
     (kit / "version.txt").write_text("CUDA Version 12.4.1\n")

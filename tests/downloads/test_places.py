@@ -1,4 +1,4 @@
-"""Where a download may come from, by which ways, and that no secret goes along."""
+"""Where a download may come from, by which ways, and that no secret is sent along."""
 
 from __future__ import annotations
 
