@@ -1,4 +1,4 @@
-"""verify: each kind of damage is found and mended from its source, and nothing else touched."""
+"""verify: each kind of damage is found, mended from a package's origin, and no more is touched."""
 
 from __future__ import annotations
 
