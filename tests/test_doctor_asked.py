@@ -287,6 +287,33 @@ def test_lines_of_a_persons_behind_ours_are_no_finding(patient: Patient) -> None
     assert found["code"] == "CS071"
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "name"),
+    [
+        ("home/xdg-config/cudaswitch/config.toml", 'libraries = "never"\n', "libraries"),
+        ("work/env/etc/cudaswitch/pin", "cuda 12.4\ngpus 1\n", "gpus"),
+    ],
+)
+def test_a_setting_that_was_edited_by_hand(
+    patient: Patient, file: str, text: str, name: str
+) -> None:
+    """That says nothing of edits in the hooks."""
+    patient.adopt("12.4.131")
+    env = patient.virtualenv()
+    patient.run("pin", "12.4", "-p", env.prefix)
+    edited = patient.home.path.parent / file
+    edited.parent.mkdir(parents=True, exist_ok=True)
+    edited.write_text(text)
+    [one] = found(patient).values()
+    assert one["code"] == "CS071"
+    assert one["evidence"].endswith(f"its hooks were written with another `{name}`")
+    with (env.prefix / "etc/cudaswitch/off.sh").open("a") as hook:
+        hook.write("echo mine\n")
+    assert found(patient).keys() == {"CS071", "CS073"}
+    patient.run(*shlex.split(one["fix"])[1:])
+    assert found(patient) == {}
+
+
 def test_an_activate_script_that_was_written_anew(patient: Patient, tmp_path: Path) -> None:
     """An activate script that was written anew has lost its hook, so only `pin` helps."""
     patient.adopt("12.4.131")

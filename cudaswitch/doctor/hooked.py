@@ -33,6 +33,9 @@ from cudaswitch.regular import is_there, read_regular, toolkit_is_there
 from cudaswitch.sites import names_of
 from cudaswitch.versions import Request
 
+_OPTIONS = ("libraries", "gpus", "compiler")
+"""What a pin's answer has beside the toolkit, and settings or another compiler change."""
+
 
 def pinned(variables: Mapping[str, str]) -> list[Environment]:
     """List the environments that are pinned, as far as the store knows, and the active ones."""
@@ -79,7 +82,11 @@ def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
 
 def _compare(environment: Environment, request: Request, want: Want) -> Hook:
     """Compare hooks with what would be written. Raises OSError, which names what is closed."""
-    texts = hook_texts(environment, request, want, watched_since(environment))
+    written = environment.want_kept()
+    is_same_kit = written is not None and written.home == want.home
+    # What they were written for: a setting that changed since is nobody's edit of the hooks.
+    kept = written if written and is_same_kit else want
+    texts = hook_texts(environment, request, kept, watched_since(environment))
     shared = shared_texts(environment)
     there = {path: holds(path, text) for path, text in texts.items() if os.path.isfile(path)}
     halved = half_hooked_scripts(environment)
@@ -98,9 +105,12 @@ def _compare(environment: Environment, request: Request, want: Want) -> Hook:
         unhooked=tuple(map(str, unhooked)),
         halved=tuple(map(str, halved)),
     )
-    written = environment.want_kept()
-    if written is None or written.home == want.home:
-        return hook._replace(edited=tuple(map(str, edited)), old=tuple(map(str, old)))
+    if written is None or is_same_kit:
+        mine = environment.is_own()
+        changed = [name for name in _OPTIONS if mine and getattr(kept, name) != getattr(want, name)]
+        return hook._replace(
+            changed=tuple(changed), edited=tuple(map(str, edited)), old=tuple(map(str, old))
+        )
     try:
         at = written.home
         stays = at == "system" or (is_there(f"{at}/.") and toolkit_is_there(at))

@@ -120,6 +120,7 @@ class Hook(NamedTuple):
 
     `request` is None, and `refused` says why, if the pin cannot be read.
     `gone` is the toolkit in its hooks that is not there any more, `behind` the newer answer,
+    `changed` names what else has another value there than in the answer now,
     `missing`, `edited` and `old` are files, the last an earlier cudaswitch's, `unhooked` and
     `halved` activate scripts without our lines and with some of them, `closed` a file that is there
     and cannot be read.
@@ -129,6 +130,7 @@ class Hook(NamedTuple):
     request: Request | None
     gone: str | None = None
     behind: str | None = None
+    changed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     old: tuple[str, ...] = ()

@@ -48,9 +48,12 @@ def _gone(facts: Facts) -> Iterator[Found]:
 
 def _behind(facts: Facts) -> Iterator[Found]:
     for hook in facts.hooks:
+        text = f"`{hook.environment.prefix}` is pinned to {hook.request}"
         if hook.behind:
-            text = f"`{hook.environment.prefix}` is pinned to {hook.request}"
             yield _pin_again(facts, hook, f"{text}, its hooks lack `{hook.behind}`")
+        elif hook.changed:
+            told = f"its hooks were written with another `{hook.changed[0]}`"
+            yield _pin_again(facts, hook, f"{text}, {told}")
         elif hook.old:
             text = f"the hooks of `{hook.environment.prefix}` are of an earlier cudaswitch"
             yield _pin_again(facts, hook, f"{text}, as `{hook.old[0]}` shows")
