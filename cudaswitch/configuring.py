@@ -76,7 +76,8 @@ def _holds_password(value: Value | None) -> bool:
 def _edited(path: Path, name: str, value: Value | None) -> tuple[str, str]:
     """Return the text of the file, and what it is to be."""
     before = path.read_bytes().decode() if os.path.exists(path) else ""
-    document = tomlkit.parse(before)
+    mark = settings.MARK if before.startswith(settings.MARK) else ""
+    document = tomlkit.parse(before.removeprefix(mark))
     # `"mirrors.conda" = ...` is one key.
     *outer, last = [name] if name in document else name.split(".")
     table = document
@@ -92,6 +93,6 @@ def _edited(path: Path, name: str, value: Value | None) -> tuple[str, str]:
             document.pop(outer[0])
     else:
         table[last] = list(value) if isinstance(value, tuple) else value
-    text = tomlkit.dumps(document)
+    text = mark + tomlkit.dumps(document)
     is_of_windows = 0 < before.count("\n") == before.count("\r\n")
     return before, re.sub(r"\r?\n", "\r\n", text) if is_of_windows else text

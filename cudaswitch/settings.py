@@ -29,6 +29,8 @@ _LIMIT = 1 << 20
 Value = str | int | float | bool | tuple[str, ...]
 _EMPTY = ("", ("",), [""])
 """What an empty value looks like, from the file or the command line."""
+MARK = "\ufeff"
+"""The byte order mark that some editors begin a file with; TOML has none."""
 _read: dict[str, dict[str, Value]] = {}
 """What has been read, by file."""
 
@@ -285,7 +287,7 @@ def _parsed(path: str) -> dict[str, Any]:
     except OSError as error:
         raise RequestError(f"cannot read `{path}`: {error.strerror}", way_in(error, path)) from None
     try:
-        return _flat(_loaded(data.decode()))
+        return _flat(_loaded(data.decode().removeprefix(MARK)))
     except (ValueError, RecursionError) as error:
         raise RequestError(f"`{path}` is not valid TOML: {error}", "fix the file") from None
 

@@ -17,7 +17,7 @@ def written(home: Home, text: str) -> Path:
     """Write config.toml with this text, and return its path."""
     file = Path(home.env["XDG_CONFIG_HOME"]) / "cudaswitch" / "config.toml"
     file.parent.mkdir(exist_ok=True)
-    file.write_text(text)
+    file.write_text(text, newline="")
     return file
 
 
@@ -52,6 +52,16 @@ def test_a_value_where_a_table_belongs(home: Home, text: str, words: str) -> Non
     assert file.read_text() == f"mirrors = {text}\n"
     succeeded(home.run("config", "unset", "mirrors"))
     succeeded(home.run("config", *words.split()))
+
+
+def test_a_byte_order_mark_is_no_mistake_and_stays(home: Home) -> None:
+    file = written(home, "\ufeffjobs = 2\r\n")
+    assert succeeded(home.run("config", "get", "jobs")) == ["2"]
+    assert home.run("list").returncode == 0
+    succeeded(home.run("config", "set", "jobs", "3"))
+    assert file.read_bytes() == "\ufeffjobs = 3\r\n".encode()
+    succeeded(home.run("config", "unset", "jobs"))
+    assert file.read_bytes() == "\ufeff".encode()
 
 
 def test_a_folder_where_the_file_belongs(home: Home) -> None:
