@@ -194,6 +194,10 @@ def _refresh(noted: list[WrittenPin]) -> None:
                 # Hooks of an older cudaswitch still work: if they cannot be rewritten, they stay.
                 with contextlib.suppress(StoreError):
                     write_pin(environment, request, want, seen, note)
+            elif environment.is_own() and not any(map(os.path.exists, note)):
+                # It was moved or copied: when nobody is in it, only a note can tell of it.
+                with contextlib.suppress(OSError):
+                    write_all(note)
         except StoreError as error:
             say(error.message)
         except CudaswitchError:

@@ -260,6 +260,19 @@ def test_an_environment_that_was_moved_pins_where_this_shell_is_in_it(
     succeeded(stocked.run("remove", FULL))
 
 
+def test_an_environment_that_was_moved_pins_once_a_change_was_made_in_it(
+    stocked: Home, tmp_path: Path
+) -> None:
+    prefix, moved = conda_prefix(tmp_path / "env"), tmp_path / "moved"
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    prefix.rename(moved)
+    kit = smallest(tmp_path / "12.7.0", "12.7.0")
+    succeeded(stocked.run("adopt", kit, CONDA_PREFIX=str(moved), CONDA_SHLVL="1"))
+    refused(stocked.run("remove", FULL), f"pinned by {moved}", hint="--force")
+    succeeded(stocked.run("unpin", "-p", moved))
+    succeeded(stocked.run("remove", FULL))
+
+
 def test_a_version_file_that_came_with_its_tree_pins_below_it(
     stocked: Home, tmp_path: Path
 ) -> None:
