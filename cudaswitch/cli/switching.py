@@ -57,7 +57,8 @@ class _Exec(click.Command):
             # A message spells out control characters, which would change the words.
             named = shlex.join(args[begins:]) if "".join(args[begins:]).isprintable() else "CMD..."
             meant = " ".join(["cudaswitch exec", *map(shlex.quote, args[:begins]), "--", named])
-            raise ChoiceError("put the command after `--`", meant)
+            told = "put the command after `--`, or `-- --` behind poetry or hatch, which take one"
+            raise ChoiceError(told, meant)
         at = args.index("--") if "--" in args else len(args)
         ctx.meta["command"] = args[at + 1 :]
         return super().parse_args(ctx, args[:at])
