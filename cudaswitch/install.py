@@ -21,7 +21,8 @@ from cudaswitch.platforms import current_platform
 from cudaswitch.regular import toolkit_is_there
 from cudaswitch.sharing import shared
 from cudaswitch.staging import require_writable
-from cudaswitch.store import Store, all_stores, read_package, read_toolkit
+from cudaswitch.store import Store, all_stores, names_in, read_package, read_toolkit
+from cudaswitch.talk import say
 from cudaswitch.toolkit import Package, Toolkit, refuse_unsafe_path, target_of, toolkit_name
 from cudaswitch.versions import Version
 
@@ -272,6 +273,20 @@ def adopt(store: OwnStore, path: Path, version: Version, cudnn: Version | None =
             if is_of_it and other.name not in names:
                 store.staging.discard(store.home.toolkits / other.name, undo)
     return kit
+
+
+def make_room(store: OwnStore, version: Version, cudnn: Version | None) -> None:
+    """Set aside the damaged record of a toolkit that is adopted again: it would be in the way."""
+    folder = store.home.toolkits / toolkit_name(version, cudnn, current_platform())
+    try:
+        read_toolkit(folder)
+    except StoreError:
+        # More than a record has what was installed, which can be repaired.
+        if names_in(folder) == [MANIFEST]:
+            require_writable(store.home)
+            with store.held():
+                kept = store.staging.set_aside(folder)
+            say(f"moved `{folder}`, whose record is damaged, to `{kept}`")
 
 
 def adoption(

@@ -157,10 +157,12 @@ def _toolkit(folder: Path) -> Toolkit:
         contents = read_contents(folder)
     if contents is None:
         # Of an adopted toolkit, the store has only the record.
-        again = "adopt" if names_in(folder) == [MANIFEST] else "install"
+        was_adopted = names_in(folder) == [MANIFEST]
         raise StoreError(
             f"there is no longer any record of what toolkit {folder.name} is made of",
-            f"delete `{folder}`, and {again} it again",
+            f"adopt it again: cudaswitch adopt PATH; or delete `{folder}`"
+            if was_adopted
+            else f"delete `{folder}`, and install it again",
         )
     packages = contents.packages
     libraries = [package.version for package in packages if package.component == "cudnn"]

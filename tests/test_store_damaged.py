@@ -120,6 +120,28 @@ def test_what_stands_where_a_toolkit_is_adopted_is_set_aside(home: Home, tmp_pat
     succeeded(home.run("exec", "9.0", "--", "true"))
 
 
+def test_a_toolkit_that_is_adopted_again_gets_a_new_record(home: Home, tmp_path: Path) -> None:
+    """The damaged one held all that the store had of it, and nothing can repair that."""
+    for version in ("9.0.176", "9.1.85"):
+        builders.elf_library(
+            tmp_path / version / "lib64/libcudart.so.9.0", "libcudart.so.9.0", {"x": 1}
+        )
+        succeeded(home.run("adopt", tmp_path / version, "--as", version))
+    record = home.store / "toolkits/9.0.176" / MANIFEST
+    record.write_text("{")
+    damaged = f"the record `{record}` is damaged"
+    # It may have been this one, with another number then.
+    for options in ([tmp_path / "9.1.85", "--as", "9.1.86"], ["--scan", "--yes"]):
+        refused(home.run("adopt", *options), damaged, hint="cudaswitch verify --repair")
+    refused(home.run("verify", "--repair"), hint="cudaswitch adopt PATH")
+    done = home.run("adopt", tmp_path / "9.0.176", "--as", "9.0.176")
+    assert succeeded(done)[0].split() == ["9.0.176", str(tmp_path / "9.0.176")]
+    [kept] = home.store.glob(f"set-aside/*/toolkits/9.0.176/{MANIFEST}")
+    assert kept.read_text() == "{"
+    assert f"`{kept.parent}`" in done.stderr and damaged not in done.stderr
+    succeeded(home.run("exec", "9.0", "--", "true"))
+
+
 @pytest.mark.parametrize("kind", ["toolkits", "packages"])
 def test_a_link_to_nothing_is_none(stocked: Home, tmp_path: Path, kind: str) -> None:
     link = stocked.store / kind / "gone"
@@ -195,7 +217,7 @@ def test_what_cannot_be_mended_stops_no_other(
     assert done.returncode == 1
     assert done.stderr.count(f"no file `{pair[0]}`") == 1
     assert done.stderr.endswith(
-        f"delete `{adopted}`, and adopt it again\ncudaswitch: repaired 2 files\n"
+        f"adopt PATH; or delete `{adopted}`\ncudaswitch: repaired 2 files\n"
     )
     owners = {"/".join(Path(path).parts[:2]) for _, path in findings(three)}
     assert owners == {

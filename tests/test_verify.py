@@ -166,7 +166,7 @@ def test_a_toolkit_whose_record_is_damaged_is_not_set_aside(home: Home, tmp_path
     succeeded(home.run("adopt", smallest(tmp_path / "cuda", "11.2.152")))
     record = home.store / "toolkits/11.2.152/cudaswitch.json"
     record.write_text(record.read_text()[:-5])
-    hint = f"delete `{record.parent}`, and adopt it again"
+    hint = f"adopt it again: cudaswitch adopt PATH; or delete `{record.parent}`"
     refused(home.run("verify", "--repair"), "there is no longer any record", hint=hint)
     assert record.exists()
 

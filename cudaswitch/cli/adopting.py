@@ -15,7 +15,7 @@ from cudaswitch.cli.packages import brought_up_to_date
 from cudaswitch.errors import StoreError
 from cudaswitch.holders import Holding, holdings, without_toolkit
 from cudaswitch.install import adopt as adopt_toolkit
-from cudaswitch.install import adoption
+from cudaswitch.install import adoption, make_room
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import system
 from cudaswitch.store import Store, all_toolkits
@@ -44,10 +44,12 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
         real = system.resolved(path)
         system.refuse_environment(real)
         detected = Version(version) if version else system.version_of(real)
-        before = {kit.path: kit.name for kit in store.toolkits()}.get(str(real))
+        cudnn = system.cudnn_of(real)
+        make_room(store, detected, cudnn)
+        before = {kit.path: kit.name for kit in store.toolkits(required=True)}.get(str(real))
         lacking = {one.file for one in _unanswered()} if before else set()
         with brought_up_to_date():
-            kits = [adopt_toolkit(store, real, detected, system.cudnn_of(real))]
+            kits = [adopt_toolkit(store, real, detected, cudnn)]
         if before and before != kits[0].name:
             talk.say(f"`{before}` is now called {kits[0].name}")
             if lost := [one for one in _unanswered() if one.file not in lacking]:
@@ -56,6 +58,7 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
     else:
         kits = _scanned(store)
         if yes:
+            store.toolkits(required=True)
             with brought_up_to_date():
                 kits = list(_adopted(store, kits))
     adopted = {kit.name: kit.path for kit in store.toolkits()}
