@@ -229,6 +229,21 @@ def test_a_toolkit_that_is_gone_is_installed_again(
     assert not {"CS075", "CS079", "CS062"} & found(patient).keys()
 
 
+def test_a_store_that_is_a_link_to_nothing(patient: Patient, tmp_path: Path) -> None:
+    """Its disk may not be mounted; what else is wrong is mended by writing there."""
+    patient.run("init", "--install", "bash", "--yes")
+    patient.home.store.rename(tmp_path / "disk")
+    patient.home.store.symlink_to(tmp_path / "away")
+    rows = found(patient)
+    assert list(rows) == ["CS063", "CS077"]
+    named = f"`{patient.home.store}`, is a link to `{tmp_path}/away`, which is not there; mount"
+    assert named in rows["CS063"]["evidence"]
+    commands = " && ".join(row["fix"] for row in rows.values())
+    env = patient.home.env | patient.env
+    subprocess.run(["bash", "-c", commands], env=env, check=True)
+    assert found(patient) == {}
+
+
 @pytest.mark.parametrize("damage", ["damaged", "lost"])
 def test_a_toolkit_without_its_record_is_repaired(patient: Patient, damage: str) -> None:
     """A toolkit without its record is repaired: as its name is taken, `install` would refuse."""
