@@ -84,10 +84,11 @@ def _written(path: Path) -> Path:
     if os.lstat(path).st_uid not in {os.geteuid(), sudo_caller()}:
         return path
     target = Path(os.path.realpath(path))
-    if leads_elsewhere(path) or (os.path.exists(target) and not os.path.isfile(target)):
+    is_lost = not os.path.exists(target)
+    if is_lost and (leads_elsewhere(path) or not os.path.isdir(target.parent)):
+        raise RequestError(f"`{path}` is a link to `{target}`, which is not there", "remove it")
+    if leads_elsewhere(path) or not (is_lost or os.path.isfile(target)):
         raise another_file(str(path))
-    if not os.path.isdir(target.parent):
-        raise RequestError(f"`{path}` is a link to `{target}`, whose folder is gone", "remove it")
     return target
 
 
