@@ -229,6 +229,17 @@ def test_a_toolkit_that_is_gone_is_installed_again(
     assert not {"CS075", "CS079", "CS062"} & found(patient).keys()
 
 
+@pytest.mark.parametrize("later", ["", "12.4.99", "12.9.86"])
+def test_a_number_that_the_person_gave_is_no_upgrade(patient: Patient, later: str) -> None:
+    """Neither is another patch: that may be read elsewhere than it was."""
+    kit = patient.toolkit(patient.work / "kit", "12.5.82")
+    patient.run("adopt", kit, "--as", "12.4.131")
+    if later:
+        patient.toolkit(kit, later)
+    expected = [f"cudaswitch adopt {kit}"] if later == "12.9.86" else []
+    assert [row["fix"] for row in found(patient).values()] == expected
+
+
 def test_a_store_that_is_a_link_to_nothing(patient: Patient, tmp_path: Path) -> None:
     """Its disk may not be mounted; what else is wrong is mended by writing there."""
     patient.run("init", "--install", "bash", "--yes")

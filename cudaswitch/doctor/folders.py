@@ -79,6 +79,12 @@ def parts_of(home: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def changed_at(home: str) -> int:
+    """Return when the newest of what tells a toolkit's version came there, in ns, 0 for never."""
+    there = (f"{home}/{at}" for at in ("version.json", "version.txt", "bin/nvcc"))
+    return max((os.stat(at).st_ctime_ns for at in there if os.path.exists(at)), default=0)
+
+
 def forget() -> None:
     """Look at everything anew."""
     kit_at.cache_clear()

@@ -29,14 +29,14 @@ from cudaswitch.environments import (
 from cudaswitch.errors import CudaswitchError, NotInstalledError
 from cudaswitch.holders import written_pins
 from cudaswitch.hostcompiler import bounds
-from cudaswitch.paths import Home, home
+from cudaswitch.paths import MANIFEST, Home, home
 from cudaswitch.platforms import expanded, home_folder
 from cudaswitch.programs import why_closed
 from cudaswitch.regular import read_regular, toolkit_is_there
 from cudaswitch.resolver import resolve
 from cudaswitch.store import Store, all_stores, all_toolkits, dealias, find, out_of_reach
 from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import Request, parse_request
+from cudaswitch.versions import Request, Version, parse_request
 
 _ENV_LIMIT = 1 << 20
 """Bytes of a project's `.env`."""
@@ -111,11 +111,24 @@ def gather(variables: Mapping[str, str]) -> Facts:
             if kit in lost and not out_of_reach(kit)
         },
         unrecorded=_unrecorded(),
+        upgraded=dict(_upgraded(all_stores()[0])),
         away=_away(lost),
         store_link=folders.link_to_nothing(home().root),
         accepts=bounds(Path(active.home), active.version) if active and active.version else None,
         hosts=folders.lost_compilers(variables),
     )
+
+
+def _upgraded(store: Store) -> Iterator[tuple[Toolkit, Version]]:
+    for kit in store.toolkits():
+        now = None if kit.packages else folders.kit_at(kit.path)
+        # The patch number depends on what it is read from.
+        if now and now.version and now.version.minor != kit.version.minor:
+            record = store.home.at("toolkits", kit.name, MANIFEST)
+            with suppress(OSError):
+                # An older toolkit has the number that the person gave it.
+                if folders.changed_at(kit.path) > os.stat(record).st_ctime_ns:
+                    yield kit, now.version
 
 
 def _unrecorded() -> tuple[str, ...]:

@@ -243,6 +243,8 @@ class Facts:
     """Toolkits of the user's own store that are gone (see `ground`), and who has pinned them."""
     unrecorded: tuple[str, ...] = ()
     """Names of toolkits of that store whose record is lost or damaged."""
+    upgraded: Mapping[Toolkit, Version] = field(default_factory=dict)
+    """Adopted ones of that store that are another release now, and which."""
     away: Away | None = None
     store_link: tuple[str, str] | None = None
     """The user's own store if it is a dangling link, with its target."""

@@ -122,3 +122,8 @@ def lost(it: Patient) -> None:
 def unrecorded(it: Patient) -> None:
     it.run("install", builders.cudatoolkit_10_1(it.work / "packages"))
     (it.home.store / "toolkits/10.1.243/cudaswitch.json").write_text("{")
+
+
+@case("CS065")
+def upgraded(it: Patient) -> None:
+    it.toolkit(it.adopt("12.4.131"), "12.9.86")
