@@ -276,12 +276,12 @@ def adopt(store: OwnStore, path: Path, version: Version, cudnn: Version | None =
 
 
 def make_room(store: OwnStore, version: Version, cudnn: Version | None) -> None:
-    """Set aside the damaged record of a toolkit that is adopted again: it would be in the way."""
+    """Set aside the damaged record of a toolkit that is adopted again: it blocks the name."""
     folder = store.home.toolkits / toolkit_name(version, cudnn, current_platform())
     try:
         read_toolkit(folder)
     except StoreError:
-        # More than a record has what was installed, which can be repaired.
+        # A folder with more than a record was installed, and can be repaired.
         if names_in(folder) == [MANIFEST]:
             require_writable(store.home)
             with store.held():

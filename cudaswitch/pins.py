@@ -86,7 +86,7 @@ def _written(path: Path) -> Path:
     target = Path(os.path.realpath(path))
     is_lost = not os.path.exists(target)
     if is_lost and (leads_elsewhere(path) or not os.path.isdir(target.parent)):
-        raise RequestError(f"`{path}` is a link to `{target}`, which is not there", "remove it")
+        raise RequestError(f"`{path}` is a link to `{target}`, which does not exist", "remove it")
     if leads_elsewhere(path) or not (is_lost or os.path.isfile(target)):
         raise another_file(str(path))
     return target
@@ -196,7 +196,7 @@ def _refresh(noted: list[WrittenPin]) -> None:
                 with contextlib.suppress(StoreError):
                     write_pin(environment, request, want, seen, note)
             elif environment.is_own() and not any(map(os.path.exists, note)):
-                # It was moved or copied: when nobody is in it, only a note can tell of it.
+                # It was moved or copied: while it is not active, only a note can tell of it.
                 with contextlib.suppress(OSError):
                     write_all(note)
         except StoreError as error:

@@ -247,7 +247,7 @@ def test_a_store_that_is_a_link_to_nothing(patient: Patient, tmp_path: Path) -> 
     patient.home.store.symlink_to(tmp_path / "away")
     rows = found(patient)
     assert list(rows) == ["CS063", "CS077"]
-    named = f"`{patient.home.store}`, is a link to `{tmp_path}/away`, which is not there; mount"
+    named = f"`{patient.home.store}`, is a link to `{tmp_path}/away`, which does not exist; mount"
     assert named in rows["CS063"]["evidence"]
     commands = " && ".join(row["fix"] for row in rows.values())
     env = patient.home.env | patient.env

@@ -131,7 +131,7 @@ def test_exec_keeps_the_gpus_of_a_job(lent: Home, tmp_path: Path) -> None:
 def test_a_command_without_the_dashes_before_it(home: Home, typed: str, meant: str) -> None:
     done = home.run("exec", *shlex.split(typed))
     # These two leave us without it, as it was typed.
-    told = "put the command after `--`, or `-- --` behind poetry or hatch, which take one"
+    told = "put the command after `--` (`-- --` under poetry and hatch, which drop one)"
     refused(done, told, code=2, hint=f"cudaswitch exec {meant}")
     assert done.stderr.endswith(f"cudaswitch exec {meant}\n")
 

@@ -37,8 +37,8 @@ def test_a_version_file_that_is_a_link_is_written_where_it_leads(
     [
         ("../mine", "is a link to some other kind of file"),
         ("../pipe/cuda-version", "is a link to some other kind of file"),
-        ("../gone/cuda-version", "which is not there"),
-        ("nowhere", "which is not there"),
+        ("../gone/cuda-version", "which does not exist"),
+        ("nowhere", "which does not exist"),
         (None, "is not a regular file"),
     ],
 )

@@ -57,7 +57,7 @@ class _Exec(click.Command):
             # A message spells out control characters, which would change the words.
             named = shlex.join(args[begins:]) if "".join(args[begins:]).isprintable() else "CMD..."
             meant = " ".join(["cudaswitch exec", *map(shlex.quote, args[:begins]), "--", named])
-            told = "put the command after `--`, or `-- --` behind poetry or hatch, which take one"
+            told = "put the command after `--` (`-- --` under poetry and hatch, which drop one)"
             raise ChoiceError(told, meant)
         at = args.index("--") if "--" in args else len(args)
         ctx.meta["command"] = args[at + 1 :]

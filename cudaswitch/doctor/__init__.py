@@ -19,7 +19,7 @@ RULES = sorted(
 def examine(facts: Facts) -> list[Finding]:
     """Return what the rules find, errors first; their commands can be run in that order."""
     pairs = [(rule, one) for rule in RULES for one in rule.check(facts)]
-    # Into a store that is a link to nothing no other command can write.
+    # If the store is a dangling link, no other command can write to it.
     first = "CS063" if facts.store_link else None
     pairs.sort(key=lambda pair: (pair[0].code != first, pair[0].severity != "error"))
     found = together([one for _, one in pairs])

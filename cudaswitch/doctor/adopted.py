@@ -1,4 +1,4 @@
-"""The rule about adopted toolkits in whose place another release was put since."""
+"""The rule about adopted toolkits that were upgraded in place."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ RULES = (
     Rule(
         "CS065",
         "warning",
-        "An adopted toolkit became another release",
-        "it was upgraded in its place, and keeps its old number here until it is adopted again:"
-        " what asks for that gets the other release",
-        ("z-enemy/z-enemy#2", "h2oai/h2o4gpu#550"),
+        "An adopted toolkit was upgraded in place",
+        "its folder holds another release now, but it keeps its old number until it is adopted"
+        " again: requests for that number get the other release",
+        ("rbgirshick/py-faster-rcnn#306", "torch/cutorch#479"),
         _upgraded,
     ),
 )

@@ -80,7 +80,7 @@ def parts_of(home: str) -> frozenset[str]:
 
 
 def changed_at(home: str) -> int:
-    """Return when the newest of what tells a toolkit's version came there, in ns, 0 for never."""
+    """Return the newest ctime (ns) of the files that tell a toolkit's version; 0 without any."""
     there = (f"{home}/{at}" for at in ("version.json", "version.txt", "bin/nvcc"))
     return max((os.stat(at).st_ctime_ns for at in there if os.path.exists(at)), default=0)
 

@@ -122,11 +122,11 @@ def gather(variables: Mapping[str, str]) -> Facts:
 def _upgraded(store: Store) -> Iterator[tuple[Toolkit, Version]]:
     for kit in store.toolkits():
         now = None if kit.packages else folders.kit_at(kit.path)
-        # The patch number depends on what it is read from.
+        # The patch number depends on the file that it is read from.
         if now and now.version and now.version.minor != kit.version.minor:
             record = store.home.at("toolkits", kit.name, MANIFEST)
             with suppress(OSError):
-                # An older toolkit has the number that the person gave it.
+                # If the files are older than the record, the user gave it that number (`--as`).
                 if folders.changed_at(kit.path) > os.stat(record).st_ctime_ns:
                     yield kit, now.version
 

@@ -34,7 +34,7 @@ from cudaswitch.sites import names_of
 from cudaswitch.versions import Request
 
 _OPTIONS = ("libraries", "gpus", "compiler")
-"""What a pin's answer has beside the toolkit, and settings or another compiler change."""
+"""The parts of a pin's answer, besides the toolkit, that settings or a new compiler change."""
 
 
 def pinned(variables: Mapping[str, str]) -> list[Environment]:
@@ -84,7 +84,7 @@ def _compare(environment: Environment, request: Request, want: Want) -> Hook:
     """Compare hooks with what would be written. Raises OSError, which names what is closed."""
     written = environment.want_kept()
     is_same_kit = written is not None and written.home == want.home
-    # What they were written for: a setting that changed since is nobody's edit of the hooks.
+    # Compared with the options they were written for: a changed setting is no edit of the hooks.
     kept = written if written and is_same_kit else want
     texts = hook_texts(environment, request, kept, watched_since(environment))
     shared = shared_texts(environment)

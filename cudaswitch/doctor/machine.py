@@ -244,8 +244,8 @@ def _unrecorded(facts: Facts) -> Iterator[Found]:
 def _away(facts: Facts) -> Iterator[Found]:
     if facts.store_link:
         link, target = facts.store_link
-        begin = "mount its disk, or begin with an empty store by the command"
-        evidence = f"your own, `{link}`, is a link to `{target}`, which is not there; {begin}"
+        begin = "mount its disk, or start an empty store with this command"
+        evidence = f"your own, `{link}`, is a link to `{target}`, which does not exist; {begin}"
         yield Found(evidence, aside(facts, link))
     if facts.away:
         stores, others, variable, missed = facts.away

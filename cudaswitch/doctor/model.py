@@ -120,7 +120,7 @@ class Hook(NamedTuple):
 
     `request` is None, and `refused` says why, if the pin cannot be read.
     `gone` is the toolkit in its hooks that is not there any more, `behind` the newer answer,
-    `changed` names what else has another value there than in the answer now,
+    `changed` names the options whose values differ from those of the answer now,
     `missing`, `edited` and `old` are files, the last an earlier cudaswitch's, `unhooked` and
     `halved` activate scripts without our lines and with some of them, `closed` a file that is there
     and cannot be read.
@@ -244,7 +244,7 @@ class Facts:
     unrecorded: tuple[str, ...] = ()
     """Names of toolkits of that store whose record is lost or damaged."""
     upgraded: Mapping[Toolkit, Version] = field(default_factory=dict)
-    """Adopted ones of that store that are another release now, and which."""
+    """Adopted toolkits of that store that were upgraded in place, with their versions now."""
     away: Away | None = None
     store_link: tuple[str, str] | None = None
     """The user's own store if it is a dangling link, with its target."""
