@@ -40,9 +40,13 @@ function __cudaswitch_copies
         end
     end
     test -n "$least"; and return
-    # While the variable is still ours, nobody has saved it in order to set another value.
-    test "$$argv[1]" = "$argv[2]"; and return
-    for name in (string match --ignore-case --regex "^(?:.*_|.*_OLD|OLD)?$argv[1](?:_.*)?\$" -- $__csw_names)
+    # The name has to say that it is a copy if it is one of flags, of which users may have several
+    # kinds, or if the variable is still ours: then nobody has saved it in order to set another value,
+    # but some scripts save it in any case.
+    set -l word
+    string match --quiet --regex '_FLAGS$|^CUDAHOSTCXX$' $argv[1]; or test "$$argv[1]" = "$argv[2]"
+    and set word '(?=.*(?:OLD|BACKUP|BAK|ORIG|SAVE|PREV))'
+    for name in (string match --ignore-case --regex "^$word(?:.*_|.*_OLD|OLD)?$argv[1](?:_.*)?\$" -- $__csw_names)
         set -g __csw $argv[3]
         if string match --quiet '*PATH' $argv[1]; and test $argv[1] != CUDA_PATH
             set -l --path folders $$name
@@ -78,12 +82,10 @@ end
 # replace, and restore it (`OLD_LD_LIBRARY_PATH`). Names with a version, or of what a container
 # gets, are the user's own, and `module` counts folders in lists of its own.
 function __cudaswitch_snapshots
-    set -l ours '(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDAToolkit_ROOT|CUDACXX|CUDA_VISIBLE_DEVICES)'
-    # Users may have flags of several kinds.
-    set -l flags '(?=.*(?:OLD|BACKUP|ORIG|SAVE)).*(?:CUDAHOSTCXX|NVCC_PREPEND_FLAGS|XLA_FLAGS)(?:_.*)?'
+    set -l ours '(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDAToolkit_ROOT|CUDACXX|CUDA_VISIBLE_DEVICES|CUDAHOSTCXX|NVCC_PREPEND_FLAGS|XLA_FLAGS)'
     set -l paths '(?:.*_)?OLDPATH|(?:.*OLD|.*BACKUP|.*BAK|.*PREV.*|_*ORIG.*|_*SAVE.*)_PATH|(?:.*_)?PATH_(?:OLD|(?:CONDA_)?BACKUP|BAK|PREV|ORIG|SAVE).*'
     set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_|(?:^|_)CUDA_(?:HOME|PATH)_[vV]?[0-9]|^(?:SINGULARITY|APPTAINER)ENV_|^NVCC_PREPEND_FLAGS_BACKUP$|_modshare$|^__(?:MODULES|LMOD)_' \
-        | string match --ignore-case --regex "^(?:.*_$ours|(?:.*_)?$ours"'_.*|'"$flags|$paths)\$"
+        | string match --ignore-case --regex "^(?:.*_$ours|(?:.*_)?$ours"'_.*|'"$paths)\$"
 end
 
 # Does conda keep copies of variables that a toolkit, or the want $argv, sets? With GPUs, it may.

@@ -6,7 +6,7 @@
 # environment (`conda env config vars`) replace, and restores it. $3 = the value before us. Copies
 # that are the user's own according to $_csw_theirs, which is like _CUDASWITCH_KEPT, stay.
 __cudaswitch_copies() {
-    \local _csw_level _csw_least _csw_value _csw_name _csw_lower
+    \local _csw_level _csw_least _csw_value _csw_name _csw_lower _csw_doubt
     case ${_csw_theirs-}: in *":$1:"*) _csw_least=${_csw_theirs%%:*} ;; *) _csw_least=0 ;; esac
     _csw_level=${CONDA_SHLVL:-0}
     # conda never deletes its copies, and restores them with the next environment.
@@ -36,9 +36,11 @@ __cudaswitch_copies() {
         __cudaswitch_put "${1}_CONDA_NVCC_BACKUP"
         case $1$3 in CUDA_HOME) _cudaswitch_taken=1 ;; esac
     fi
-    # While the variable is still ours, nobody has saved it in order to set another value.
+    # The name has to say that it is a copy if it is one of flags, of which users may have several
+    # kinds, or if the variable is still ours: then nobody has saved it in order to set another value,
+    # but some scripts save it in any case.
     \eval "__csw=\${$1-}"
-    case $__csw in "$2") return 0 ;; esac
+    case $1:$__csw in *_FLAGS:* | CUDAHOSTCXX:* | "$1:$2") _csw_doubt=1 ;; *) _csw_doubt='' ;; esac
     case ${_csw_names:+$1} in
         LD_LIBRARY_PATH) _csw_lower=ld_library_path ;;
         CUDA_HOME) _csw_lower=cuda_home ;;
@@ -55,6 +57,11 @@ __cudaswitch_copies() {
     for _csw_name in $_csw_names; do
         case _${_csw_name}_ in
             *_"$1"_* | *_"$_csw_lower"_* | *_OLD"$1"_* | *_old"$_csw_lower"_*) ;;
+            *) continue ;;
+        esac
+        case ${_csw_doubt:+$_csw_name} in
+            '' | *OLD* | *BACKUP* | *BAK* | *ORIG* | *SAVE* | *PREV* \
+                | *old* | *backup* | *bak* | *orig* | *save* | *prev*) ;;
             *) continue ;;
         esac
         \eval "_csw_value=\${$_csw_name-}"
@@ -116,17 +123,10 @@ __cudaswitch_snapshots() {
             _CUDAToolkit_ROOT_ | _CUDATOOLKIT_ROOT_ | _cudatoolkit_root_) ;;
             _CUDAHOSTCXX_ | _NVCC_PREPEND_FLAGS_ | _NVCC_PREPEND_FLAGS_BACKUP_ | _XLA_FLAGS_) ;;
             _cudahostcxx_ | _nvcc_prepend_flags_ | _xla_flags_) ;;
-            # Users may have flags of several kinds.
-            *_CUDAHOSTCXX_* | *_NVCC_PREPEND_FLAGS_* | *_XLA_FLAGS_* \
-                | *_cudahostcxx_* | *_nvcc_prepend_flags_* | *_xla_flags_*)
-                case $_csw_name in
-                    *OLD* | *BACKUP* | *ORIG* | *SAVE* | *old* | *backup* | *orig* | *save*)
-                        _csw_names="$_csw_names $_csw_name"
-                        ;;
-                esac
-                ;;
             *_LD_LIBRARY_PATH_* | *_CUDA_HOME_* | *_CUDA_PATH_* | *_CUDACXX_* | *_CUDA_VISIBLE_DEVICES_* \
                 | *_CUDAToolkit_ROOT_* | *_cudatoolkit_root_* \
+                | *_CUDAHOSTCXX_* | *_NVCC_PREPEND_FLAGS_* | *_XLA_FLAGS_* \
+                | *_cudahostcxx_* | *_nvcc_prepend_flags_* | *_xla_flags_* \
                 | *OLD_PATH_ | *_PATH_OLD* | *BACKUP_PATH_ | *_PATH_BACKUP* | _ORIG*_PATH_ | *_PATH_ORIG* \
                 | _SAVE*_PATH_ | *_PATH_SAVE* | __ORIG*_PATH_ | __SAVE*_PATH_ \
                 | *_OLDPATH_ | *_PATH_CONDA_BACKUP_ | *_PATH_BAK* | *_BAK_PATH_ | *_PATH_PREV* | *_PREV*_PATH_ \

@@ -117,3 +117,35 @@ KEEPS_WHAT_IS_SET = {
     ),
 }
 """Scripts that keep a variable only if it is set, as conda-forge's do."""
+
+KEEPS_IN_ANY_CASE = {
+    "sh": {
+        "activate": """
+export CONDA_LD_LIBRARY_PATH_BACKUP="${LD_LIBRARY_PATH-}" CONDA_CUDA_HOME_BACKUP="${CUDA_HOME-}"
+export LD_LIBRARY_PATH="$CONDA_PREFIX/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+if [ -x "$CONDA_PREFIX/bin/nvcc" ]; then export CUDA_HOME="$CONDA_PREFIX"; fi
+""",
+        "deactivate": """
+export LD_LIBRARY_PATH="$CONDA_LD_LIBRARY_PATH_BACKUP" CUDA_HOME="$CONDA_CUDA_HOME_BACKUP"
+unset CONDA_LD_LIBRARY_PATH_BACKUP CONDA_CUDA_HOME_BACKUP
+if [ -z "$LD_LIBRARY_PATH" ]; then unset LD_LIBRARY_PATH; fi
+if [ -z "$CUDA_HOME" ]; then unset CUDA_HOME; fi
+""",
+    },
+    "fish": {
+        "activate": """
+set -gx CONDA_LD_LIBRARY_PATH_BACKUP $LD_LIBRARY_PATH
+set -gx CONDA_CUDA_HOME_BACKUP "$CUDA_HOME"
+set -gx LD_LIBRARY_PATH $CONDA_PREFIX/lib $LD_LIBRARY_PATH
+test -x $CONDA_PREFIX/bin/nvcc; and set -gx CUDA_HOME $CONDA_PREFIX; or true
+""",
+        "deactivate": """
+set -gx LD_LIBRARY_PATH $CONDA_LD_LIBRARY_PATH_BACKUP
+set -gx CUDA_HOME "$CONDA_CUDA_HOME_BACKUP"
+set -e CONDA_LD_LIBRARY_PATH_BACKUP CONDA_CUDA_HOME_BACKUP
+test -n "$LD_LIBRARY_PATH"; or set -e LD_LIBRARY_PATH
+test -n "$CUDA_HOME"; or set -e CUDA_HOME
+""",
+    },
+}
+"""What several public `env-vars.sh` do: CUDA_HOME is kept always, and replaced with nvcc alone."""

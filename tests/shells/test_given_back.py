@@ -206,7 +206,7 @@ def test_a_shell_that_lists_no_names(person: Person, tmp_path: Path) -> None:
 def test_flags_that_a_script_keeps(
     shell: Shell, had: str | None, refusing: Person, tmp_path: Path
 ) -> None:
-    """XLA_FLAGS that a script saves, as the package sleap's does, come back without our word."""
+    """XLA_FLAGS that a script saves come back without our word; TF_XLA_FLAGS stays as it is."""
     kit = refusing.kits[1]
     (conda_prefix(tmp_path / "b") / "lib/python3.10/site-packages/tensorflow").mkdir(parents=True)
     names = {"name": "SLEAP_OLD_XLA_FLAGS", "var": "XLA_FLAGS"}
@@ -216,10 +216,11 @@ def test_flags_that_a_script_keeps(
     steps = [*session.steps("b"), "cudaswitch use 11.8", *session.steps("a")]
     steps += ["cudaswitch off", *session.steps("out out")]
     steps = [f"{step}\n{shell.prompt}" for step in steps]
-    result = session.play(*steps, load=True, XLA_FLAGS=had).check()
     ours = f"--xla_gpu_cuda_data_dir={kit.home}"
+    result = session.play(*steps, load=True, XLA_FLAGS=had, TF_XLA_FLAGS=ours).check()
     assert result.snaps["3"]["XLA_FLAGS"] == (f"{had} {ours}" if had else ours)
-    assert result.snaps[str(len(steps) + 1)].get("XLA_FLAGS", "") == (had or "")
+    last = result.snaps[str(len(steps) + 1)]
+    assert (last.get("XLA_FLAGS", ""), last["TF_XLA_FLAGS"]) == (had or "", ours)
 
 
 @pytest.mark.parametrize(
