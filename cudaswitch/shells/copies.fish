@@ -46,7 +46,7 @@ function __cudaswitch_copies
     set -l word
     string match --quiet --regex '_FLAGS$|^CUDAHOSTCXX$' $argv[1]; or test "$$argv[1]" = "$argv[2]"
     and set word '(?=.*(?:OLD|BACKUP|BAK|ORIG|SAVE|PREV))'
-    for name in (string match --ignore-case --regex "^$word(?:.*_|.*_OLD|OLD)?$argv[1](?:_.*)?\$" -- $__csw_names)
+    for name in (string match --ignore-case --regex "^$word(?:.*_|.*_OLD|OLD)?$argv[1](?:_.*|[0-9])?\$" -- $__csw_names)
         set -g __csw $argv[3]
         if string match --quiet '*PATH' $argv[1]; and test $argv[1] != CUDA_PATH
             set -l --path folders $$name
@@ -80,12 +80,13 @@ end
 
 # Print the variables named after one of ours: scripts of environments save in them what they
 # replace, and restore it (`OLD_LD_LIBRARY_PATH`). Names with a version, or of what a container
-# gets, are the user's own, and `module` counts folders in lists of its own.
+# gets, are the user's own, and `module` counts folders in lists of its own. Scripts may number
+# copies of a list (`LD_LIBRARY_PATH0`); behind CUDA_HOME, a digit is a version.
 function __cudaswitch_snapshots
     set -l ours '(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDAToolkit_ROOT|CUDACXX|CUDA_VISIBLE_DEVICES|CUDAHOSTCXX|NVCC_PREPEND_FLAGS|XLA_FLAGS)'
     set -l paths '(?:.*_)?OLDPATH|(?:.*OLD|.*BACKUP|.*BAK|.*PREV.*|_*ORIG.*|_*SAVE.*)_PATH|(?:.*_)?PATH_(?:OLD|(?:CONDA_)?BACKUP|BAK|PREV|ORIG|SAVE).*'
     set --names | string match --invert --regex '^_CUDASWITCH_|^_cudaswitch_|^__CONDA_SHLVL_|(?:^|_)CUDA_(?:HOME|PATH)_[vV]?[0-9]|^(?:SINGULARITY|APPTAINER)ENV_|^NVCC_PREPEND_FLAGS_BACKUP$|_modshare$|^__(?:MODULES|LMOD)_' \
-        | string match --ignore-case --regex "^(?:.*_$ours|(?:.*_)?$ours"'_.*|'"$paths)\$"
+        | string match --ignore-case --regex "^(?:.*_$ours|(?:.*_)?$ours"'_.*|(?:.*_)?LD_LIBRARY_PATH[0-9]|'"$paths)\$"
 end
 
 # Does conda keep copies of variables that a toolkit, or the want $argv, sets? With GPUs, it may.

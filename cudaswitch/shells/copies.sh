@@ -56,7 +56,8 @@ __cudaswitch_copies() {
     esac
     for _csw_name in $_csw_names; do
         case _${_csw_name}_ in
-            *_"$1"_* | *_"$_csw_lower"_* | *_OLD"$1"_* | *_old"$_csw_lower"_*) ;;
+            *_"$1"_* | *_"$_csw_lower"_* | *_OLD"$1"_* | *_old"$_csw_lower"_* \
+                | *_"$1"[0-9]_ | *_"$_csw_lower"[0-9]_) ;;
             *) continue ;;
         esac
         case ${_csw_doubt:+$_csw_name} in
@@ -99,9 +100,10 @@ __cudaswitch_was_set() {
     esac
 }
 
-# _csw_names = the variables named after one of ours: scripts of environments save in them what
-# they replace, and restore it (`OLD_LD_LIBRARY_PATH`). Names with a version, or of what a
-# container gets, are the user's own, and `module` counts folders in lists of its own.
+# _csw_names = the variables named after one of ours: scripts of environments save in them what they
+# replace, and restore it (`OLD_LD_LIBRARY_PATH`). Names with a version, or of what a container
+# gets, are the user's own, and `module` counts folders in lists of its own. Scripts may number
+# copies of a list (`LD_LIBRARY_PATH0`); behind CUDA_HOME, a digit is a version.
 __cudaswitch_snapshots() {
     \local _csw_all _csw_name IFS
     # CUDA, PATH or FLAG is in all of them; the pattern matches a few other names, too.
@@ -124,6 +126,7 @@ __cudaswitch_snapshots() {
             _CUDAHOSTCXX_ | _NVCC_PREPEND_FLAGS_ | _NVCC_PREPEND_FLAGS_BACKUP_ | _XLA_FLAGS_) ;;
             _cudahostcxx_ | _nvcc_prepend_flags_ | _xla_flags_) ;;
             *_LD_LIBRARY_PATH_* | *_CUDA_HOME_* | *_CUDA_PATH_* | *_CUDACXX_* | *_CUDA_VISIBLE_DEVICES_* \
+                | *_LD_LIBRARY_PATH[0-9]_ | *_ld_library_path[0-9]_ \
                 | *_CUDAToolkit_ROOT_* | *_cudatoolkit_root_* \
                 | *_CUDAHOSTCXX_* | *_NVCC_PREPEND_FLAGS_* | *_XLA_FLAGS_* \
                 | *_cudahostcxx_* | *_nvcc_prepend_flags_* | *_xla_flags_* \

@@ -155,6 +155,7 @@ KEEPS = {
         *(("CUDA_VISIBLE_DEVICES_OLD", "CUDA_VISIBLE_DEVICES"), ("old_cuda_home", "CUDA_HOME")),
         *(("old_ld_library_path", "LD_LIBRARY_PATH"), ("cuda_path_backup", "CUDA_PATH")),
         *(("_LD_LIBRARY_PATH_OLD", "LD_LIBRARY_PATH"), ("_CONDA_SET_CUDA_HOME_OLD", "CUDA_HOME")),
+        *((kept, "LD_LIBRARY_PATH") for kept in ("LD_LIBRARY_PATH0", "my_ld_library_path1")),
         *((kept, "CUDAToolkit_ROOT") for kept in ("_A_CUDAToolkit_ROOT", "cudatoolkit_root_old")),
     ],
 )
@@ -188,9 +189,10 @@ def test_a_list_that_a_script_of_fish_keeps_as_one_string(person: Person, tmp_pa
     assert result.snaps["5"]["LD_LIBRARY_PATH"] == "/own:/two"
 
 
-def test_a_shell_that_lists_no_names(person: Person, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["OLD_LD_LIBRARY_PATH", "LD_LIBRARY_PATH0"])
+def test_a_shell_that_lists_no_names(name: str, person: Person, tmp_path: Path) -> None:
     """In dash, which cannot list variable names, a script's copy is found by what `set` prints."""
-    values = {"name": "OLD_LD_LIBRARY_PATH", "var": "LD_LIBRARY_PATH"}
+    values = {"name": name, "var": "LD_LIBRARY_PATH"}
     enter, leave = (text.format(**values) for text in KEEPS["sh"])
     with_scripts(conda_prefix(tmp_path / "a"), {"sh": (enter, leave)})
     session = Session(person, tmp_path, DASH, Emulator())
