@@ -12,8 +12,14 @@ __cudaswitch_enter() {
     case $1${_cudaswitch_seen:+x} in Vx) _cudaswitch_seen=entered ;; esac
     # Anything that is put before ours until that prompt stays there.
     case ${_cudaswitch_seen-} in ?*) _cudaswitch_entered=${CONDA_PREFIX-}\|${VIRTUAL_ENV-} ;; esac
-    \local __csw _csw_tried _csw_auto _csw_plain _csw_brought _csw_search _csw_ld _csw_ld_set
+    \local __csw _csw_tried _csw_auto _csw_plain _csw_brought _csw_search _csw_ld _csw_ld_set _csw_moved
     _csw_tried='' _csw_auto=${5-} _csw_plain='' _csw_brought=''
+    # What direnv and the like have brought back since the last prompt is not the user's, and what
+    # they have kept since then is what is applied now.
+    case ${_cudaswitch_keepers:+$_cudaswitch_keepers${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}} in
+        '' | \|) ;;
+        *) __cudaswitch_keepers ;;
+    esac
     if [ -n "${6-}" ] && [ "$2/etc/cudaswitch/want" -nt "$2/$6" ] \
         && [ "$2/etc/cudaswitch/want" -nt "$2/$7" ] \
         && ! [ -e "${PYTHONUSERBASE:-${HOME-}/.local}/$6" ]; then

@@ -237,8 +237,8 @@ __cudaswitch_surroundings() {
             ;;
     esac
     # mise may set the variables of a tree, or PATH alone, again without notice.
-    case ${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-} in
-        "${_cudaswitch_keepers-}") ;;
+    case $_cudaswitch_keepers${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-} in
+        \|) ;;
         *) __cudaswitch_keepers ;;
     esac
     case ${_cudaswitch_undone-} in ?*) __cudaswitch_finished ;; esac

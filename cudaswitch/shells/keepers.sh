@@ -17,16 +17,25 @@ __cudaswitch_lost() {
     esac
 }
 
-# A tool that saves variables has come, gone, or moved to another directory tree: direnv, mise,
-# nodeenv or flox. What it restores contains what was applied each time that happened.
+# If a tool that saves variables has come, gone, or moved to another directory tree since the last
+# time: remove what it has brought back, and note what it saves now. That is direnv, mise, nodeenv
+# or flox. What it restores contains what was applied each time that happened.
 __cudaswitch_keepers() {
     \local _csw_now _csw_want _csw_kept
     _csw_now=${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}
+    case $_csw_now in "$_cudaswitch_keepers") return 0 ;; esac
     case ${_cudaswitch_keepers-} in
         \|) ;;
         *)
             __cudaswitch_left_over "${PATH-}" "$_cudaswitch_then_bin" "${_CUDASWITCH_BIN-}"
             PATH=$__csw
+            # A virtualenv that was activated since has copied it.
+            case ${_OLD_VIRTUAL_PATH:+x} in
+                x)
+                    __cudaswitch_left_over "$_OLD_VIRTUAL_PATH" "$_cudaswitch_then_bin" "${_CUDASWITCH_OLD-}"
+                    _OLD_VIRTUAL_PATH=$__csw
+                    ;;
+            esac
             __cudaswitch_left_over "${LD_LIBRARY_PATH-}" "$_cudaswitch_then_lib" "${_CUDASWITCH_LIB-}"
             case $__csw:$_cudaswitch_then_ld in
                 "${LD_LIBRARY_PATH-}:"*) ;;

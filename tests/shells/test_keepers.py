@@ -5,88 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from shells.driver import BASH, FISH, ZSH, Environment, Shell
+from shells.driver import BASH, FISH, ZSH, Shell
+from shells.keepers import DIRENV, MISE, Keeper
 from shells.kits import Person
-from shells.terminal import Open, Terminal, cd, seen
-from shells.venvs import with_uv
-from tools import executable, require
+from shells.terminal import Open, cd, seen
+from shells.venvs import activate, with_uv, with_venv
+from tools import executable
 
 every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 
 
-@dataclass(frozen=True)
-class Keeper:
-    """A program that sets a tree's variables, which it reads from `file`.
-
-    `loading` are the commands that load its hook, in fish and in the other shells. `added` puts
-    folders on lists, `own` sets a variable; `allowing` are the words that allow a file. A program
-    that `forgets` takes what it finds at a later look in a tree, even a toolkit, for the person's:
-    what it restores may then contain values of its own.
-    """
-
-    name: str
-    file: str
-    loading: tuple[str, str]
-    added: str
-    own: str
-    allowing: tuple[str, ...]
-    forgets: bool = False
-
-    def command(self, shell: Shell) -> str:
-        fish, other = self.loading
-        return (fish if shell is FISH else other).format(program=require(self.name), shell=shell)
-
-    def beside(self, shell: Shell, at_prompt: Open, first: str) -> Terminal:
-        """Open a shell that loads both, in the given order."""
-        terminal = at_prompt(shell, self.command(shell) if first == "theirs" else "")
-        if first == "ours":
-            terminal.say(self.command(shell))
-        terminal.say("")
-        return terminal
-
-    def grow(self, person: Person, tree: Path, text: str) -> Path:
-        """Make a tree whose file has this text, and allow it."""
-        (tree / "bin").mkdir(parents=True)  # mise puts only existing folders on PATH
-        (tree / self.file).write_text(text)
-        allow = [require(self.name), *self.allowing]
-        subprocess.run(allow, cwd=tree, env=person.home.env, check=True)
-        return tree
-
-    def seen(self, terminal: Terminal) -> Environment:
-        """Return the environment of a command, without the bookkeeping of both programs."""
-        mine = self.name.upper()
-        return {
-            name: value
-            for name, value in seen(terminal).items()
-            if mine not in name and "PREVIOUS" not in name
-        }
-
-
-DIRENV = Keeper(
-    "direnv",
-    ".envrc",
-    (
-        "set -gx DIRENV_LOG_FORMAT; {program} hook fish | source",
-        'export DIRENV_LOG_FORMAT=; eval "$({program} hook {shell})"',
-    ),
-    "PATH_add bin\npath_add LD_LIBRARY_PATH lib\n",
-    "export {}=/theirs\n",
-    ("allow",),
-)
-MISE = Keeper(
-    "mise",
-    "mise.toml",
-    ("{program} activate fish | source", 'eval "$({program} activate {shell})"'),
-    '[env]\n_.path = ["./bin"]\nLD_LIBRARY_PATH = "{{{{config_root}}}}/lib"\n',
-    '{} = "/theirs"\n',
-    ("trust", "--all"),
-    forgets=True,
-)
 orders = pytest.mark.parametrize("first", ["theirs", "ours"])
 
 EVENINGS = {
@@ -281,6 +213,54 @@ def test_an_environment_that_is_entered_in_a_tree_with_one(
         for env in (after, before)
     )
     assert found == expected
+
+
+ENTERING = {
+    "bash": 'entering() {{ [ "$PWD" = "$was" ] || {{ was=$PWD; {}; }}; }}\n'
+    "PROMPT_COMMAND=entering\n",
+    "zsh": "entering() {{ {}; }}\nchpwd_functions+=(entering)\n",
+    "fish": "function entering --on-event fish_prompt\n"
+    'test "$PWD" = "$was"; and return; set -g was $PWD; {}\nend\n',
+}
+"""A function of the user's that activates an environment on the way into its tree."""
+
+
+@every_shell
+@pytest.mark.parametrize("pin", ["10.1", "11.8", None])
+@pytest.mark.parametrize(
+    "way",
+    [("first", "project", "out", "last"), ("first", "project", "last", "out")],
+    ids=["loads", "unloads"],
+)
+def test_an_environment_that_is_entered_where_direnv_moves(
+    shell: Shell,
+    pin: str | None,
+    way: tuple[str, ...],
+    person: Person,
+    tmp_path: Path,
+    at_prompt: Open,
+) -> None:
+    """The toolkit that direnv keeps or brings back there is left, and nobody's own."""
+    environment = with_venv(tmp_path / "v")
+    if pin:
+        person.pin(pin, environment)
+    DIRENV.grow(person, tmp_path / "project", "PATH_add bin\n")
+    for tree in ("first", "last"):
+        (tmp_path / tree).mkdir()
+    (tmp_path / "first" / ".cuda-version").write_text("11.8\n")
+    (tmp_path / way[way.index("out") - 1] / "enters").touch()
+    entering = ENTERING[shell.name].format(f"test -e enters && {activate(shell, environment)}")
+    loading = DIRENV.command(shell)
+    terminal = at_prompt(shell, f"{loading}\n{entering}" if shell is FISH else entering + loading)
+    before = seen(terminal)
+    for step in way * 2:
+        if step == "out":
+            assert "VIRTUAL_ENV" in seen(terminal)
+            terminal.say("deactivate")
+        else:
+            cd(terminal, tmp_path / step)
+            terminal.say("")
+    assert seen(terminal) == before
 
 
 @every_shell
