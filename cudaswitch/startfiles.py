@@ -126,7 +126,12 @@ def _is_read_along(place: Path, path: Path) -> bool:
 
 
 def ready_fault(shell: shells.Shell, path: Path) -> str | None:
-    """Tell what is wrong with what the marked line in `path` does, None if nothing is."""
+    """Tell what is wrong with what the marked line in `path` does.
+
+    None if nothing is, or if there is none.
+    """
+    if not has_line(path):
+        return None
     mine = str(ready.path_of(shell))
     with contextlib.suppress(OSError):
         if os.fsencode(shell.quote(mine)) not in read_regular(path, _LIMIT):

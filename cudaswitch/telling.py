@@ -192,11 +192,12 @@ def _bare() -> Shell | None:
 def _load() -> str:
     """Return the step that loads the integration."""
     from cudaswitch import shells  # noqa: PLC0415  # only if a shell is out of step
-    from cudaswitch.startfiles import loaded_by  # noqa: PLC0415  # the same
+    from cudaswitch.startfiles import loaded_by, ready_fault  # noqa: PLC0415  # the same
 
     row = shells.running_row(os.environ)
     found = loaded_by(row, os.environ) if row.startup else None
-    if found and found[1]:
+    # doctor says what is wrong with that line, and has the same fix.
+    if found and found[1] and not ready_fault(row, found[0]):
         from cudaswitch.ready import loading  # noqa: PLC0415  # the same
 
         return f"open a new {row.name}, or run in this one: {loading(row)}"

@@ -157,11 +157,20 @@ def test_a_line_that_loads_what_another_store_has(
         findings = json.loads(stocked.run("doctor", "--json", **moved).stdout)["findings"]
         return [one["evidence"] for one in findings if one["code"] == "CS077"]
 
+    def told_there() -> str:
+        path = f"{console_script().parent}:{stocked.env['PATH']}"
+        command = [require(shell), "-c", "cudaswitch current; true"]
+        env = stocked.env | moved | {"PATH": path, "CUDASWITCH_VERSION": "10.1"}
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+        return done.stderr
+
     [told] = evidence()
     mine = f"{tmp_path}/moved/init/{shell}"
     assert re.search(f" does not load `{mine}[.a-z]*`: its line names another file$", told)
+    assert told_there().splitlines()[-1] == f"hint: cudaswitch init --install {shell}"
     succeeded(stocked.run("init", "--install", shell, "--yes", **moved))
     assert evidence() == []
+    assert "--install" not in told_there()
 
 
 @pytest.mark.parametrize("package", ["there", "gone"])

@@ -6,9 +6,9 @@ its undo, `plain.*` and `besides.*` are its short ways, and `lists.*`, `flags.*`
 environment's hook, `hooks.*` is what they call. `init.*` and `command.*` are what `cudaswitch init`
 adds; `lazy.*` stand in for all of that until it is needed, `prompt.fish` and `file.sh` (finds a
 version file) are needed at once, `tab.*` loads the completion, and `again.*` loads the rest from
-beside a ready file. `copies.*` deal with what conda saves, `keepers.*` with what others save. Shims
-run what `answers` names. tcsh has no functions: there each of these, and whatever would be a
-function of its own, is a file that is sourced.
+beside a ready file. `store.*` find out which store answers. `copies.*` deal with what conda saves,
+`keepers.*` with what others save. Shims run what `answers` names. tcsh has no functions: there each
+of these, and whatever would be a function of its own, is a file that is sourced.
 A placeholder never stands inside quotes of a text: each value passes its shell's one quoting
 function.
 """
@@ -274,7 +274,8 @@ def folder_beside(file: Path) -> Path:
 
 
 def _values(root: str, program: str, scripts: str) -> dict[str, str]:
-    values = {"_cudaswitch_root": root, "_cudaswitch_program": program}
+    stores = dict.fromkeys(("_cudaswitch_root", "_cudaswitch_store"), root)
+    values = stores | {"_cudaswitch_program": program}
     return values | ({"_cudaswitch_scripts": scripts} if scripts else {})
 
 

@@ -1,6 +1,26 @@
 # Answers that need no Python, for `cudaswitch init`.
 # $_cudaswitch_root is the store; requests/NAME in it holds the ready answer to a request.
 
+# Let the store that CUDASWITCH_HOME names answer, or, if it names none, the one that the
+# integration was written for. For what only Python can resolve, no answer is ready.
+function __cudaswitch_store
+    set -l root "$CUDASWITCH_HOME"
+    switch $root
+        case ''
+            set root $_cudaswitch_store
+        case '~/*'
+            set root $HOME(string sub --start 2 -- $root)
+        case '/*'
+        case '*'
+            set root /dev/null
+    end
+    test $root = $_cudaswitch_root; and return
+    set -g _cudaswitch_root $root
+    set -g _cudaswitch_asked
+    # The directory is the same; CUDASWITCH_VERSION may mean another toolkit now.
+    set -g _cudaswitch_seen $_cudaswitch_seen[1..3]
+end
+
 # $__csw = the ready answer to the request $argv[1]; fails if Python must be asked.
 function __cudaswitch_ready
     switch "$argv[1]"

@@ -1,7 +1,7 @@
 """The ready answers for `init xonsh`, and when it asks Python instead.
 
-Runs in xonsh: see `shells.carrying`, which sets `root` (the store; requests/NAME in it holds
-the ready answer to a request) and `program` (the command itself).
+Runs in xonsh: see `shells.carrying`, which sets `root` (the store that the integration was written
+for) and `program` (the command itself).
 """
 
 from __future__ import annotations
@@ -26,9 +26,21 @@ root: str = globals()["root"]
 program: str = globals()["program"]
 
 
-asked: dict[tuple[Path, bytes | None], tuple[str | None, bytes | None]] = {}
+asked: dict[tuple[Path, bytes | None], tuple[str | None, tuple[str, bytes | None] | None]] = {}
 """What was last asked about (a version file and its content then, or the environment), mapped to
-Python's answer and what was installed then."""
+Python's answer, and the store and what was installed in it then."""
+
+
+def store() -> str:
+    """Return the store that answers; requests/NAME in it holds the ready answer to a request.
+
+    That is the one that CUDASWITCH_HOME names, else the one that the integration was written for.
+    For what only Python can resolve, no answer is ready.
+    """
+    chosen = str(XSH.env.get("CUDASWITCH_HOME") or root)
+    if chosen.startswith("~/"):
+        chosen = str(XSH.env.get("HOME", "")) + chosen[1:]
+    return chosen if os.path.isabs(chosen) else os.devnull
 
 
 def ready(request: str) -> str | None:
@@ -36,7 +48,7 @@ def ready(request: str) -> str | None:
     if not re.fullmatch("[A-Za-z0-9_+<>=!][A-Za-z0-9._+<>=!,-]*", request):
         return None
     try:
-        want = Path(root, "requests", request).read_text(encoding="utf-8").partition("\n")[0]
+        want = Path(store(), "requests", request).read_text(encoding="utf-8").partition("\n")[0]
     except OSError:
         return None
     return want if toolkit_is_there(want.partition(":")[0]) else None
@@ -70,8 +82,8 @@ def ask(*arguments: str, stderr: Any = None) -> str | None:
 
 def ask_once(about: Path, content: bytes | None, option: str) -> str | None:
     """Return Python's answer, for which it is asked once as long as nothing has changed."""
-    now = content_of(Path(root, "requests", ".fingerprint"))
-    want, then = asked.get((about, content), (None, b""))
+    now = store(), content_of(Path(store(), "requests", ".fingerprint"))
+    want, then = asked.get((about, content), (None, None))
     home = (want or "").partition(":")[0]
     if then != now or (home.startswith("/") and not toolkit_is_there(home)):
         asked.clear()
@@ -107,7 +119,7 @@ def answer(file: Path, content: bytes | None) -> str | None:
 
 def framework(environment: Environment) -> str | None:
     """Return what the frameworks in an environment need; Python is asked once in it."""
-    kept = environment.answer_kept(os.path.join(root, "auto"))
+    kept = environment.answer_kept(os.path.join(store(), "auto"))
     return kept[0] if kept else ask_once(Path(environment.prefix), None, "--environment")
 
 

@@ -1,5 +1,6 @@
 # The command `cudaswitch` in tcsh: $argv is `--` and its arguments.
 shift argv
+source "${_cudaswitch_texts:q}/store.csh"
 set _cswc_code = 0
 set _cswc_way = plain
 if ($#argv) then

@@ -44,6 +44,8 @@ end
 # out as long as nobody has touched what was applied, or keeps a PATH with it. It is all in one
 # function, as a call takes longer than most commands.
 function cudaswitch
+    test "$CUDASWITCH_HOME" = "$_cudaswitch_root" -o -z "$CUDASWITCH_HOME" -a "$_cudaswitch_store" = "$_cudaswitch_root"
+    or __cudaswitch_store
     if test "$argv[1]" = use; and not set -q argv[3]; and __cudaswitch_ready "$argv[2]"
         if test "$_OLD_VIRTUAL_PATH$_CUDASWITCH_GONE$_CUDASWITCH_OLD$_CUDASWITCH_KEPT\
 $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \

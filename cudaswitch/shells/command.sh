@@ -46,6 +46,7 @@ cudaswitch() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     \local __csw _csw_search _csw_ld _csw_ld_set _csw_brought
     _csw_brought=''
+    case ${CUDASWITCH_HOME:-$_cudaswitch_store} in "$_cudaswitch_root") ;; *) __cudaswitch_store ;; esac
     if [[ $#:${1-} == 2:use && $- != *a* ]] && { __cudaswitch_ready "$2" || __cudaswitch_lent "$2"; }; then
         if [[ ${_OLD_VIRTUAL_PATH-}${_CUDASWITCH_GONE-}${_CUDASWITCH_OLD-}${_CUDASWITCH_KEPT-}${CUDA_HOME-}:\
 ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}:${LD_LIBRARY_PATH-}:0${PATH-} == \

@@ -35,8 +35,9 @@
 #                          what may be on PATH again then
 #   _cudaswitch_conda      __conda_hashr is ours
 # With the integration:
-#   _cudaswitch_root       the store; _program: the command; _scripts: the folder with the completion
-#                          script; _rest: the file of the integration that is not parsed yet
+#   _cudaswitch_root       the store that answers; _store: the one that the integration was written for;
+#                          _program: the command; _scripts: the folder with the completion script;
+#                          _rest: the file of the integration that is not parsed yet
 #   _cudaswitch_seen       environments|directory|version at the last look; _entered: the environments
 #                          that a hook has settled for since
 #   _cudaswitch_file       the version file that decides; _text: its content

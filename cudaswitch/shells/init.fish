@@ -252,6 +252,8 @@ end
 
 # Take up what the environment, the directory or the user asks for, and settle.
 function __cudaswitch_look
+    test "$CUDASWITCH_HOME" = "$_cudaswitch_root" -o -z "$CUDASWITCH_HOME" -a "$_cudaswitch_store" = "$_cudaswitch_root"
+    or __cudaswitch_store
     set -l before $_CUDASWITCH_ON
     set -g __csw_moved
     # Usually only the directory has changed.

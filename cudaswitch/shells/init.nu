@@ -1,7 +1,8 @@
 # What `cudaswitch init` adds to core.nu: the command that changes this shell, and the look that the
 # prompt takes when the environment or directory has changed.
 # What belongs to this shell alone is kept in lists and records, which Nushell never exports.
-# $env._cudaswitch_root.0 is the store; requests/NAME in it holds the ready answer to a request.
+# $env._cudaswitch_root.0 is the store that answers; requests/NAME in it holds the ready answer to a
+# request. $env._cudaswitch_store.0 is the store that the integration was written for.
 # $env._cudaswitch_program.0 is the command itself, which need not be on an environment's PATH.
 
 # The command. If it has been moved, or reinstalled elsewhere, that is the one on PATH.
@@ -22,6 +23,17 @@ def __cudaswitch_is_file [path] {
 # Is a toolkit there? One that is based on another is of no use without it.
 def __cudaswitch_there [home] {
     (__cudaswitch_is_dir $home) and (($'($home)/.base' | path type) != symlink or (__cudaswitch_is_dir $'($home)/.base'))
+}
+
+# Let the store that CUDASWITCH_HOME names answer, or, if it names none, the one that the
+# integration was written for. For what only Python can resolve, no answer is ready.
+def --env __cudaswitch_store [] {
+    let chosen = ($env.CUDASWITCH_HOME? | default --empty $env._cudaswitch_store.0)
+    let root = if $chosen starts-with / { $chosen } else if $chosen starts-with ~/ { $'($env.HOME?)($chosen | str substring 1..)' } else { '/dev/null' }
+    if $root != $env._cudaswitch_root.0 {
+        $env._cudaswitch_root = [$root]
+        $env._cudaswitch_asked = []
+    }
 }
 
 # The ready answer to a request, null if Python must be asked.
@@ -196,9 +208,10 @@ def __cudaswitch_standing [] {
 # Drop what belongs to an environment that was left, take up what the environment, the
 # directory or the user asks for, and settle.
 def --env __cudaswitch_look [] {
+    __cudaswitch_store
     let before = ($env._CUDASWITCH_ON? | default '')
     let seen = $env._cudaswitch_seen
-    let now = [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '' | into string)]
+    let now = [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '' | into string) ($env.CUDASWITCH_HOME? | default '')]
     # What environments and CUDASWITCH_VERSION ask for may have changed, or be gone.
     let gone = $before != '' and not (__cudaswitch_is_dir ($before | split row : | first))
     if $gone or ($env._cudaswitch_again? | is-not-empty) {
@@ -217,7 +230,7 @@ def --env __cudaswitch_look [] {
     let moved = ($seen | take 2) != ($now | take 2)
     # `auto`, or an alias for it, depends on the environment. A refusal is reported once.
     let moves = $moved and $'($now.3):($env._CUDASWITCH_X?)' =~ '^(auto:|(?!system:|latest:)[A-Za-z][\w.+-]*:.)'
-    if $now.3 != ($seen | get --optional 3) or ($env._cudaswitch_again? | is-not-empty) or $moves {
+    if ($now | skip 3) != ($seen | skip 3) or ($env._cudaswitch_again? | is-not-empty) or $moves {
         $env._CUDASWITCH_X = null
         if $now.3 != '' {
             let want = (__cudaswitch_ready $now.3 | default { try { ^(__cudaswitch_program) want -- $now.3 } catch { '' } })
@@ -281,7 +294,7 @@ def --env __cudaswitch_overlay [] {
 def --env __cudaswitch_prompt [] {
     let code = ($env.LAST_EXIT_CODE? | default 0)
     __cudaswitch_overlay
-    let now = [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '' | into string)]
+    let now = [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '' | into string) ($env.CUDASWITCH_HOME? | default '')]
     if $now != $env._cudaswitch_seen or ($env._cudaswitch_again? | is-not-empty) or ($env._CUDASWITCH_GONE? | is-not-empty) or (__cudaswitch_edited) {
         __cudaswitch_look
         __cudaswitch_overlay
@@ -308,6 +321,7 @@ def --env --wrapped cudaswitch [...args] {
         # Even piping null into it would take the terminal away.
         if $input == null { ^(__cudaswitch_program) ...$args } else { $input | ^(__cudaswitch_program) ...$args }
     } else if $command in [use off] {
+        __cudaswitch_store
         let want = if $command == off { '' } else if $rest == [-] {
             if $env._CUDASWITCH_PREVIOUS? == null {
                 error make --unspanned {msg: 'cudaswitch: there is no previous choice in this shell', help: 'cudaswitch use VERSION'}

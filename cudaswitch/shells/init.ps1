@@ -1,6 +1,7 @@
 # What `cudaswitch init pwsh` adds to core.ps1: the function that changes this shell, and the look
 # before a prompt. Pins of environments are read from their `want` files.
-# $_cudaswitch_root is the store; requests/NAME in it holds the ready answer to a request.
+# $_cudaswitch_root is the store that answers; requests/NAME in it holds the ready answer to a
+# request. $_cudaswitch_store is the store that the integration was written for.
 # $_cudaswitch_program is the command itself.
 
 # The command. If it has been moved, or reinstalled elsewhere, that is the one on PATH.
@@ -16,6 +17,17 @@ function global:__cudaswitch_there([string] $Toolkit) {
     [IO.Directory]::Exists($Toolkit) -and
         ([IO.Directory]::Exists("$Toolkit/.base") -or
         [IO.Directory]::GetFileSystemEntries($Toolkit, '.base').Count -eq 0)
+}
+
+# Let the store that CUDASWITCH_HOME names answer, or, if it names none, the one that the
+# integration was written for. For what only Python can resolve, no answer is ready.
+function global:__cudaswitch_store {
+    $root = if ($env:CUDASWITCH_HOME) { $env:CUDASWITCH_HOME } else { $global:_cudaswitch_store }
+    if ($root.StartsWith('~/')) { $root = $env:HOME + $root.Substring(1) }
+    if (-not $root.StartsWith('/')) { $root = '/dev/null' }
+    if ($root -ceq $global:_cudaswitch_root) { return }
+    $global:_cudaswitch_root = $root
+    $global:_cudaswitch_asked = ''
 }
 
 # The ready answer to a request, nothing if Python must be asked.
@@ -150,7 +162,7 @@ function global:__cudaswitch_pinned([string] $Prefix) {
 }
 
 function global:__cudaswitch_watched {
-    "$env:CONDA_PREFIX|$env:VIRTUAL_ENV|$($PWD.ProviderPath)|$env:CUDASWITCH_VERSION"
+    "$env:CONDA_PREFIX|$env:VIRTUAL_ENV|$($PWD.ProviderPath)|$env:CUDASWITCH_VERSION|$env:CUDASWITCH_HOME"
 }
 
 # The active conda environment, and those on PATH that it was stacked on, downwards.
@@ -168,6 +180,7 @@ function global:__cudaswitch_standing {
 # Drop what belongs to an environment that was left, take up what is asked for, settle.
 function global:__cudaswitch_look {
     Set-StrictMode -Off
+    __cudaswitch_store
     $on = "$env:_CUDASWITCH_ON"
     $was = "$global:_cudaswitch_seen||".Split('|')
     if ($was[1] -cne "$env:VIRTUAL_ENV") {
@@ -194,7 +207,7 @@ function global:__cudaswitch_look {
         __cudaswitch_set $owner $want
     }
     # `auto`, or an alias for it, depends on the environment. A refusal is reported once.
-    if ($was[3] -cne "$env:CUDASWITCH_VERSION" -or
+    if (($was[3..4] -join '|') -cne "$env:CUDASWITCH_VERSION|$env:CUDASWITCH_HOME" -or
         ($moved -and "${env:CUDASWITCH_VERSION}:$env:_CUDASWITCH_X" -cmatch '^(auto:|(?!system:|latest:)[A-Za-z][\w.+-]*:.)')) {
         $want = $null
         if ($env:CUDASWITCH_VERSION) {
@@ -304,6 +317,7 @@ function global:cudaswitch {
         } elseif ($words.Count -eq 2 -and $words[1] -ceq 'system') {
             $want = 'system'
         } else {
+            __cudaswitch_store
             $want = if ($words.Count -eq 2) { __cudaswitch_ready $words[1] }
             if (-not $want) {
                 $rest = @($words | Select-Object -Skip 1)

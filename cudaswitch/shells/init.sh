@@ -264,6 +264,7 @@ __cudaswitch_look() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_look && return ;; esac
     \local __csw _csw_before _csw_moved _csw_brought _csw_search _csw_ld _csw_ld_set
+    case ${CUDASWITCH_HOME:-$_cudaswitch_store} in "$_cudaswitch_root") ;; *) __cudaswitch_store ;; esac
     _csw_before=${_CUDASWITCH_ON-} _csw_moved=1 _csw_brought='' _cudaswitch_news=begun
     # Usually only the directory has changed.
     case ${_cudaswitch_gpus+x}\|${CONDA_PREFIX-}${VIRTUAL_ENV-}${CUDASWITCH_VERSION-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}\

@@ -29,8 +29,8 @@ from cudaswitch.shells.answers_xonsh import (
     located,
     pinned,
     ready,
-    root,
     run,
+    store,
 )
 from cudaswitch.shells.core_xonsh import (
     OWNERS,
@@ -73,8 +73,8 @@ deciding: tuple[Path, bytes | None] | None = None
 
 
 def watched() -> tuple[str, ...]:
-    """Return the values whose change calls for a look: environments, directory, version."""
-    names = (*OWNERS.values(), "PWD", "CUDASWITCH_VERSION")
+    """Return the values whose change calls for a look: environments, directory, store, version."""
+    names = (*OWNERS.values(), "PWD", "CUDASWITCH_HOME", "CUDASWITCH_VERSION")
     return tuple(str(XSH.env.get(name, "")) for name in names)
 
 
@@ -97,7 +97,7 @@ def directory(state: dict[str, str]) -> str | None:
     environment = active_environment(state)
     if environment and (want := framework(environment)):
         return want
-    chosen = Path(root, "global")
+    chosen = Path(store(), "global")
     return answer(chosen, content_of(chosen)) if os.path.isfile(chosen) else None
 
 
@@ -129,7 +129,7 @@ def look(**_: Any) -> None:
     now, was = watched(), seen
     version = now[-1]
     moved = was is None or was[:2] != now[:2]
-    is_new = was is None or was[-1] != version or again
+    is_new = was is None or was[-2:] != now[-2:] or again
     state = put_right(before) if moved else dict(before)
     if moved:
         asked.clear()

@@ -23,6 +23,7 @@ function __cudaswitch_look
     set -l asked "$CONDA_PREFIX$VIRTUAL_ENV$CUDASWITCH_VERSION$_CUDASWITCH_ON$_CUDASWITCH_BIN"
     set -a asked "$_CUDASWITCH_U$_CUDASWITCH_X$_CUDASWITCH_C$_CUDASWITCH_V$_CUDASWITCH_D"
     if test "$asked$_CUDASWITCH_GONE" = ' '; and not test -f $_cudaswitch_root/global
+        and contains -- "$CUDASWITCH_HOME" '' $_cudaswitch_root
         and not __cudaswitch_file
         set -g _cudaswitch_seen '' '' "$PWD" ''
         set -g _cudaswitch_keepers "$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV$_FLOX_HOOK_DIFF"

@@ -30,6 +30,7 @@ __cudaswitch_look() {
     __csw=${CONDA_PREFIX-}${VIRTUAL_ENV-}${CUDASWITCH_VERSION-}${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}
     __csw=$__csw${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}
     if [ -z "$__csw${_CUDASWITCH_D-}${_CUDASWITCH_GONE-}" ] && ! [ -f "$_cudaswitch_root/global" ] \
+        && [ "${CUDASWITCH_HOME:-$_cudaswitch_root}" = "$_cudaswitch_root" ] \
         && ! __cudaswitch_file; then
         _cudaswitch_seen="||$PWD|" _cudaswitch_keepers=${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}
         _cudaswitch_then_bin='' _cudaswitch_then_lib='' _cudaswitch_then_ld='' _cudaswitch_then=()

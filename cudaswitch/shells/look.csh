@@ -1,5 +1,6 @@
 # Drop what belongs to an environment that was left, take up what the environment, the
 # directory or the user asks for, and settle.
+source "${_cudaswitch_texts:q}/store.csh"
 set _cswl_now = ("" "" "${cwd:q}" "")
 if ($?CONDA_PREFIX) eval 'set _cswl_now[1] = "${CONDA_PREFIX:q}"'
 if ($?VIRTUAL_ENV) eval 'set _cswl_now[2] = "${VIRTUAL_ENV:q}"'

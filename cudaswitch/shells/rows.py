@@ -234,7 +234,7 @@ SHELLS = {
             unset="unset {name}",
             evaluate='eval "$(cudaswitch env {request} --shell bash)"',
             lazy=(
-                *("ready.sh", "answers.sh", "keepers.sh", "init.sh", "command.sh"),
+                *("ready.sh", "answers.sh", "store.sh", "keepers.sh", "init.sh", "command.sh"),
                 *("join.bash", "rest.bash"),
             ),
             deferred=_DEFERRED,
@@ -256,7 +256,7 @@ SHELLS = {
             local="\\typeset -g {name}={value}",
             unset="unset {name}",
             evaluate='eval "$(cudaswitch env {request} --shell zsh)"',
-            lazy=("ready.sh", "answers.sh", "keepers.sh", "init.sh", "command.sh"),
+            lazy=("ready.sh", "answers.sh", "store.sh", "keepers.sh", "init.sh", "command.sh"),
             deferred=_DEFERRED,
             again="again.sh",
             guard=_NO_OTHER,

@@ -35,7 +35,7 @@ class Keeper:
         return (fish if shell is FISH else other).format(program=require(self.name), shell=shell)
 
     def beside(self, shell: Shell, at_prompt: Open, first: str) -> Terminal:
-        """Open a shell that has both, in the order of their lines in its startup file."""
+        """Open a shell that loads both, in the given order."""
         terminal = at_prompt(shell, self.command(shell) if first == "theirs" else "")
         if first == "ours":
             terminal.say(self.command(shell))
@@ -43,15 +43,15 @@ class Keeper:
         return terminal
 
     def grow(self, person: Person, tree: Path, text: str) -> Path:
-        """Make a tree that has its file with that text."""
-        (tree / "bin").mkdir(parents=True)  # without it mise does not put it on PATH
+        """Make a tree whose file has this text, and allow it."""
+        (tree / "bin").mkdir(parents=True)  # mise puts only existing folders on PATH
         (tree / self.file).write_text(text)
         allow = [require(self.name), *self.allowing]
         subprocess.run(allow, cwd=tree, env=person.home.env, check=True)
         return tree
 
     def seen(self, terminal: Terminal) -> Environment:
-        """Return what a command is given, but for the books of the two."""
+        """Return the environment of a command, without the bookkeeping of both programs."""
         mine = self.name.upper()
         return {
             name: value

@@ -316,7 +316,7 @@ def test_the_rest_that_changed_since_the_shell_started(
         text = file.read_text()
         assert str(console_script()) in text
         file.write_text(text.replace(str(console_script()), str(tmp_path / "gone")))
-    terminal = Terminal(shell, replace(person, init={shell.name: file}), tmp_path)
+    terminal = Terminal(shell, Person(home, person.kits, {shell.name: file}), tmp_path)
     try:
         rest = file.with_name(f".{file.name}") / "rest"
         if there == "gone":

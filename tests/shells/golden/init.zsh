@@ -1,4 +1,5 @@
 \typeset -g _cudaswitch_root='/home/o'\''neill/a $store'
+\typeset -g _cudaswitch_store='/home/o'\''neill/a $store'
 \typeset -g _cudaswitch_program='/opt/a "program"/cudaswitch'
 \typeset -g _cudaswitch_scripts='/opt/a `share`'
 \typeset -g _cudaswitch_seen=''
@@ -15,6 +16,7 @@ __cudaswitch_load() { __cudaswitch_unaliased \eval '<packages.sh, [[>
 <hooks.sh, [[>
 <ready.sh, [[>
 <answers.sh, [[>
+<store.sh>
 <keepers.sh, [[>
 <init.sh, [[>
 <command.sh, [[>

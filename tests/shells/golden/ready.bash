@@ -2,6 +2,7 @@ case ${BASH_VERSION-}${ZSH_VERSION-} in
 '') \return 0 ;;
 esac
 _cudaswitch_root='/home/o'\''neill/a $store'
+_cudaswitch_store='/home/o'\''neill/a $store'
 _cudaswitch_program='/opt/a "program"/cudaswitch'
 _cudaswitch_scripts='/opt/a `share`'
 _cudaswitch_rest='/home/o'\''neill/a $store/init/.bash/rest'

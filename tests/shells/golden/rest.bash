@@ -11,6 +11,7 @@
 <hooks.sh, [[>
 <ready.sh, [[>
 <answers.sh, [[>
+<store.sh>
 <keepers.sh, [[>
 <init.sh, [[>
 <command.sh, [[>

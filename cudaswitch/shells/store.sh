@@ -1,0 +1,19 @@
+# shellcheck shell=bash disable=SC2154  # zsh runs it too; `shells.init` sets _cudaswitch_store
+# Which store answers: CUDASWITCH_HOME may name another one than it did when the integration was
+# written, and may be set, changed or unset in an open shell.
+
+# Let the store that CUDASWITCH_HOME names answer, or, if it names none, the one that the
+# integration was written for.
+__cudaswitch_store() {
+    \local __csw
+    # As in __cudaswitch_said. For what only Python can resolve, no answer is ready.
+    case ${CUDASWITCH_HOME:-$_cudaswitch_store} in
+        /*) __csw=${CUDASWITCH_HOME:-$_cudaswitch_store} ;;
+        \~/*) __csw=${HOME-}/${CUDASWITCH_HOME#??} ;;
+        *) __csw=/dev/null ;;
+    esac
+    case $_cudaswitch_root in "$__csw") return 0 ;; esac
+    _cudaswitch_root=$__csw _cudaswitch_asked=''
+    # The directory is the same; CUDASWITCH_VERSION may mean another toolkit now.
+    _cudaswitch_seen=${_cudaswitch_seen:+${_cudaswitch_seen%\|*}\|again}
+}

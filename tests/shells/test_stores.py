@@ -1,0 +1,75 @@
+"""CUDASWITCH_HOME in a shell: the store that it names answers there, as it does for the command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from checks import succeeded
+from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Shell
+from shells.kits import Person, kits_in
+from shells.moving import cd, homes
+
+every = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with another store, two trees that ask for 10.1, and `none`."""
+    folder = tmp_path_factory.mktemp("other (x) é")
+    for name in ("one", "two", "none"):
+        (folder / name).mkdir()
+        if name != "none":
+            (folder / name / ".cuda-version").write_text("10.1\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def visitor(person: Person, folder: Path) -> Person:
+    """The person, with the one toolkit of the other store, which is pinned globally there."""
+    kit = kits_in(folder)[0].build()
+    for words in (("adopt", str(kit.home)), ("pin", "10.1", "--global")):
+        succeeded(person.home.run(*words, CUDASWITCH_HOME=str(folder / "store")))
+    return replace(person, kits=(*person.kits, kit))
+
+
+@every
+def test_another_store_is_named_in_an_open_shell(
+    shell: Shell, visitor: Person, folder: Path
+) -> None:
+    other = shell.set("CUDASWITCH_HOME", str(folder / "store"))
+    steps = [
+        "cudaswitch use 10.1",
+        f"{other}\ncudaswitch use 10.1",
+        "cudaswitch off",
+        cd(shell, folder / "one"),
+        f"{shell.unset('CUDASWITCH_HOME')}\n{cd(shell, folder / 'two')}",
+        cd(shell, folder / "none"),
+        f"{other}\n{cd(shell, folder)}",
+    ]
+    assert homes(visitor, visitor.play(shell, *steps).check()) == "-14441-4"
+
+
+@every
+def test_it_is_named_where_the_shell_starts(shell: Shell, visitor: Person, folder: Path) -> None:
+    steps = [cd(shell, folder / "one"), "cudaswitch use 10.1"]
+    result = visitor.play(shell, *steps, CUDASWITCH_HOME=str(folder / "store"))
+    assert homes(visitor, result.check()) == "444"
+
+
+@every
+def test_what_the_variables_ask_for_is_in_it(shell: Shell, visitor: Person, folder: Path) -> None:
+    other = shell.set("CUDASWITCH_HOME", str(folder / "store"))
+    steps = [f"{other}\n{cd(shell, folder / name)}" for name in ("one", "none")]
+    result = visitor.play(shell, *steps, CUDASWITCH_VERSION="10.1")
+    assert homes(visitor, result.check()) == "144"
+
+
+@every
+@pytest.mark.parametrize("name", ["~/store", "store"])
+def test_it_is_named_in_other_ways(shell: Shell, name: str, visitor: Person, folder: Path) -> None:
+    """From the working directory, which nobody's file may decide, only Python looks for one."""
+    steps = [f"{cd(shell, folder)}\n{shell.set('CUDASWITCH_HOME', name)}\ncudaswitch use 10.1"]
+    assert homes(visitor, visitor.play(shell, *steps, HOME=str(folder)).check()) == "-4"
