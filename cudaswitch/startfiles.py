@@ -126,10 +126,7 @@ def _is_read_along(place: Path, path: Path) -> bool:
 
 
 def ready_fault(shell: shells.Shell, path: Path) -> str | None:
-    """Tell what is wrong with what the marked line in `path` does.
-
-    None if nothing is, or if there is none.
-    """
+    """Tell what is wrong with the marked line in `path`, None if nothing is or there is none."""
     if not has_line(path):
         return None
     mine = str(ready.path_of(shell))

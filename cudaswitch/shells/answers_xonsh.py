@@ -35,7 +35,7 @@ def store() -> str:
     """Return the store that answers; requests/NAME in it holds the ready answer to a request.
 
     That is the one that CUDASWITCH_HOME names, else the one that the integration was written for.
-    For what only Python can resolve, no answer is ready.
+    If only the command can resolve its path, no answer is ready.
     """
     chosen = str(XSH.env.get("CUDASWITCH_HOME") or root)
     if chosen.startswith("~/"):

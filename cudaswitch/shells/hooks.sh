@@ -14,8 +14,8 @@ __cudaswitch_enter() {
     case ${_cudaswitch_seen-} in ?*) _cudaswitch_entered=${CONDA_PREFIX-}\|${VIRTUAL_ENV-} ;; esac
     \local __csw _csw_tried _csw_auto _csw_plain _csw_brought _csw_search _csw_ld _csw_ld_set _csw_moved
     _csw_tried='' _csw_auto=${5-} _csw_plain='' _csw_brought=''
-    # What direnv and the like have brought back since the last prompt is not the user's, and what
-    # they have kept since then is what is applied now.
+    # What direnv and the like have restored since the last prompt is not the user's, and what they
+    # have saved since then contains what is applied now.
     case ${_cudaswitch_keepers:+$_cudaswitch_keepers${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}} in
         '' | \|) ;;
         *) __cudaswitch_keepers ;;

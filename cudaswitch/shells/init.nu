@@ -25,8 +25,8 @@ def __cudaswitch_there [home] {
     (__cudaswitch_is_dir $home) and (($'($home)/.base' | path type) != symlink or (__cudaswitch_is_dir $'($home)/.base'))
 }
 
-# Let the store that CUDASWITCH_HOME names answer, or, if it names none, the one that the
-# integration was written for. For what only Python can resolve, no answer is ready.
+# Use the store that CUDASWITCH_HOME names, or the one that the integration was written for. If only
+# Python can resolve its path, no answer is ready.
 def --env __cudaswitch_store [] {
     let chosen = ($env.CUDASWITCH_HOME? | default --empty $env._cudaswitch_store.0)
     let root = if $chosen starts-with / { $chosen } else if $chosen starts-with ~/ { $'($env.HOME?)($chosen | str substring 1..)' } else { '/dev/null' }

@@ -19,8 +19,8 @@ function global:__cudaswitch_there([string] $Toolkit) {
         [IO.Directory]::GetFileSystemEntries($Toolkit, '.base').Count -eq 0)
 }
 
-# Let the store that CUDASWITCH_HOME names answer, or, if it names none, the one that the
-# integration was written for. For what only Python can resolve, no answer is ready.
+# Use the store that CUDASWITCH_HOME names, or the one that the integration was written for. If only
+# Python can resolve its path, no answer is ready.
 function global:__cudaswitch_store {
     $root = if ($env:CUDASWITCH_HOME) { $env:CUDASWITCH_HOME } else { $global:_cudaswitch_store }
     if ($root.StartsWith('~/')) { $root = $env:HOME + $root.Substring(1) }

@@ -17,9 +17,9 @@ __cudaswitch_lost() {
     esac
 }
 
-# If a tool that saves variables has come, gone, or moved to another directory tree since the last
-# time: remove what it has brought back, and note what it saves now. That is direnv, mise, nodeenv
-# or flox. What it restores contains what was applied each time that happened.
+# If a tool that saves variables (direnv, mise, nodeenv, flox) has come, gone, or moved to another
+# directory tree since the last call: remove what it has restored of ours, and note what it saves
+# now. What it restores contains what was applied each time that happened.
 __cudaswitch_keepers() {
     \local _csw_now _csw_want _csw_kept
     _csw_now=${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}
@@ -29,7 +29,7 @@ __cudaswitch_keepers() {
         *)
             __cudaswitch_left_over "${PATH-}" "$_cudaswitch_then_bin" "${_CUDASWITCH_BIN-}"
             PATH=$__csw
-            # A virtualenv that was activated since has copied it.
+            # A virtualenv that was activated since then has saved a copy.
             case ${_OLD_VIRTUAL_PATH:+x} in
                 x)
                     __cudaswitch_left_over "$_OLD_VIRTUAL_PATH" "$_cudaswitch_then_bin" "${_CUDASWITCH_OLD-}"

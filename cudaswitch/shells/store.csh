@@ -1,5 +1,5 @@
-# Let the store that CUDASWITCH_HOME names answer, or, if it names none, the one that the
-# integration was written for. For what only Python can resolve, no answer is ready.
+# Use the store that CUDASWITCH_HOME names, or the one that the integration was written for. If only
+# Python can resolve its path, no answer is ready.
 set _cswr_root = "${_cudaswitch_store:q}"
 if ($?CUDASWITCH_HOME) then
     if ("${CUDASWITCH_HOME:q}" != "") set _cswr_root = "${CUDASWITCH_HOME:q}"

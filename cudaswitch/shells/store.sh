@@ -1,12 +1,11 @@
 # shellcheck shell=bash disable=SC2154  # zsh runs it too; `shells.init` sets _cudaswitch_store
-# Which store answers: CUDASWITCH_HOME may name another one than it did when the integration was
-# written, and may be set, changed or unset in an open shell.
+# Which store answers: CUDASWITCH_HOME may name a different store than when the integration was
+# written, and may change in an open shell.
 
-# Let the store that CUDASWITCH_HOME names answer, or, if it names none, the one that the
-# integration was written for.
+# Use the store that CUDASWITCH_HOME names, or the one that the integration was written for.
 __cudaswitch_store() {
     \local __csw
-    # As in __cudaswitch_said. For what only Python can resolve, no answer is ready.
+    # As in __cudaswitch_said. If only Python can resolve the path, no answer is ready.
     case ${CUDASWITCH_HOME:-$_cudaswitch_store} in
         /*) __csw=${CUDASWITCH_HOME:-$_cudaswitch_store} ;;
         \~/*) __csw=${HOME-}/${CUDASWITCH_HOME#??} ;;
