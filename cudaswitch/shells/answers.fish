@@ -1,8 +1,8 @@
 # Answers that need no Python, for `cudaswitch init`.
 # $_cudaswitch_root is the store; requests/NAME in it holds the ready answer to a request.
 
-# Let the store that CUDASWITCH_HOME names answer, or, if it names none, the one that the
-# integration was written for. For what only Python can resolve, no answer is ready.
+# Use the store that CUDASWITCH_HOME names, or the one that the integration was written for. If only
+# Python can resolve its path, no answer is ready.
 function __cudaswitch_store
     set -l root "$CUDASWITCH_HOME"
     switch $root
