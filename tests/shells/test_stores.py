@@ -70,6 +70,6 @@ def test_what_the_variables_ask_for_is_in_it(shell: Shell, visitor: Person, fold
 @every
 @pytest.mark.parametrize("name", ["~/store", "store"])
 def test_it_is_named_in_other_ways(shell: Shell, name: str, visitor: Person, folder: Path) -> None:
-    """From the working directory, which nobody's file may decide, only Python looks for one."""
+    """A path below `~` is understood by the shell, a relative one only by the command."""
     steps = [f"{cd(shell, folder)}\n{shell.set('CUDASWITCH_HOME', name)}\ncudaswitch use 10.1"]
     assert homes(visitor, visitor.play(shell, *steps, HOME=str(folder)).check()) == "-4"
