@@ -195,7 +195,7 @@ def _refresh(noted: list[WrittenPin]) -> None:
                 # Hooks of an older cudaswitch still work: if they cannot be rewritten, they stay.
                 with contextlib.suppress(StoreError):
                     write_pin(environment, request, want, seen, note)
-            elif environment.is_own() and not any(map(os.path.exists, note)):
+            elif not any(map(os.path.exists, note)):
                 # It was moved or copied: while it is not active, only a note can tell of it.
                 with contextlib.suppress(OSError):
                     write_all(note)

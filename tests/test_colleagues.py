@@ -54,6 +54,21 @@ def test_a_colleagues_toolkit_is_neither_missing_nor_behind(stocked: Home, tmp_p
 
 
 @root_only
+def test_our_settings_are_not_those_of_a_colleagues_hooks(stocked: Home, tmp_path: Path) -> None:
+    """A colleague's hooks are not behind a setting of ours, and their moved pin is not noted."""
+    prefix, moved = conda_prefix(tmp_path / "env"), tmp_path / "moved"
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    prefix.rename(moved)
+    for path in (moved, *moved.rglob("*")):
+        os.chown(path, 12345, 12345)
+    noted = snapshot(stocked.store / "pins")
+    active = {"CONDA_PREFIX": str(moved), "CONDA_SHLVL": "1"}
+    succeeded(stocked.run("config", "set", "libraries", "never", **active))
+    assert snapshot(stocked.store / "pins") == noted
+    assert "CS071" not in stocked.run("doctor", **active).stdout
+
+
+@root_only
 @pytest.mark.parametrize("base", ["here", "gone"])
 def test_a_colleagues_toolkit_that_is_laid_over_another(
     stocked: Home, tmp_path: Path, base: str

@@ -144,6 +144,15 @@ def test_what_it_sources_goes_with_the_ready_file(stocked: Home, shell: str) -> 
     assert not (stocked.store / "init").exists()
 
 
+def hint_in(home: Home, shell: str, **variables: str) -> str:
+    """Return the last line of `current` in a shell that lacks what is requested, or nothing."""
+    path = f"{console_script().parent}:{home.env['PATH']}"
+    env = home.env | variables | {"PATH": path, "CUDASWITCH_VERSION": "10.1"}
+    command = [require(shell), "-c", "cudaswitch current; true"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    return done.stderr.strip().rpartition("\n")[2]
+
+
 @pytest.mark.parametrize("shell", ["bash", "fish", "tcsh", "xonsh", "nu"])
 def test_a_line_that_loads_what_another_store_has(
     stocked: Home, tmp_path: Path, shell: str
@@ -157,20 +166,19 @@ def test_a_line_that_loads_what_another_store_has(
         findings = json.loads(stocked.run("doctor", "--json", **moved).stdout)["findings"]
         return [one["evidence"] for one in findings if one["code"] == "CS077"]
 
-    def told_there() -> str:
-        path = f"{console_script().parent}:{stocked.env['PATH']}"
-        command = [require(shell), "-c", "cudaswitch current; true"]
-        env = stocked.env | moved | {"PATH": path, "CUDASWITCH_VERSION": "10.1"}
-        done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-        return done.stderr
-
     [told] = evidence()
     mine = f"{tmp_path}/moved/init/{shell}"
     assert re.search(f" does not load `{mine}[.a-z]*`: its line names another file$", told)
-    assert told_there().splitlines()[-1] == f"hint: cudaswitch init --install {shell}"
+    assert hint_in(stocked, shell, **moved) == f"hint: cudaswitch init --install {shell}"
     succeeded(stocked.run("init", "--install", shell, "--yes", **moved))
     assert evidence() == []
-    assert "--install" not in told_there()
+    assert "--install" not in hint_in(stocked, shell, **moved)
+
+
+def test_a_line_that_evaluates_the_text_needs_no_ready_file(stocked: Home) -> None:
+    """A startup file that evaluates what `init` prints is all right, so a new shell will do."""
+    (stocked.path / ".bashrc").write_text('eval "$(cudaswitch init bash)"\n')
+    assert hint_in(stocked, "bash").startswith("hint: open a new bash, or run in this one:")
 
 
 @pytest.mark.parametrize("package", ["there", "gone"])

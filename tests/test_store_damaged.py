@@ -142,6 +142,17 @@ def test_a_toolkit_that_is_adopted_again_gets_a_new_record(home: Home, tmp_path:
     succeeded(home.run("exec", "9.0", "--", "true"))
 
 
+def test_a_damaged_toolkit_that_was_installed_is_repaired(stocked: Home, tmp_path: Path) -> None:
+    """`adopt` does not set aside what `verify --repair` can repair."""
+    record = stocked.store / "toolkits/10.1.243" / MANIFEST
+    record.write_text("{")
+    builders.elf_library(tmp_path / "kit/lib64/libcudart.so.10.1", "libcudart.so.10.1", {"x": 1})
+    done = stocked.run("adopt", tmp_path / "kit", "--as", "10.1.243")
+    refused(done, f"the record `{record}` is damaged", hint="cudaswitch verify --repair")
+    succeeded(stocked.run("verify", "--repair"))
+    assert findings(stocked) == set()
+
+
 @pytest.mark.parametrize("kind", ["toolkits", "packages"])
 def test_a_link_to_nothing_is_none(stocked: Home, tmp_path: Path, kind: str) -> None:
     link = stocked.store / kind / "gone"
