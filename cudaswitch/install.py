@@ -275,7 +275,7 @@ def adopt(store: OwnStore, path: Path, version: Version, cudnn: Version | None =
     return kit
 
 
-def make_room(store: OwnStore, version: Version, cudnn: Version | None) -> None:
+def set_damaged_aside(store: OwnStore, version: Version, cudnn: Version | None) -> None:
     """Set aside the damaged record of a toolkit that is adopted again: it blocks the name."""
     folder = store.home.toolkits / toolkit_name(version, cudnn, current_platform())
     try:

@@ -15,7 +15,7 @@ from cudaswitch.cli.packages import brought_up_to_date
 from cudaswitch.errors import StoreError
 from cudaswitch.holders import Holding, holdings, without_toolkit
 from cudaswitch.install import adopt as adopt_toolkit
-from cudaswitch.install import adoption, make_room
+from cudaswitch.install import adoption, set_damaged_aside
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import system
 from cudaswitch.store import Store, all_toolkits
@@ -45,7 +45,7 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
         system.refuse_environment(real)
         detected = Version(version) if version else system.version_of(real)
         cudnn = system.cudnn_of(real)
-        make_room(store, detected, cudnn)
+        set_damaged_aside(store, detected, cudnn)
         before = {kit.path: kit.name for kit in store.toolkits(required=True)}.get(str(real))
         lacking = {one.file for one in _unanswered()} if before else set()
         with brought_up_to_date():

@@ -18,7 +18,7 @@ from shells.conda import Conda, Emulator, conda_prefix
 from shells.conftest import make_person
 from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Shell
 from shells.kits import Person, foreign, switched
-from shells.moving import cd, homes
+from shells.moving import ask_instead, cd, homes
 from shells.quick_conda import QuickConda
 from tools import executable, root_only
 
@@ -311,11 +311,7 @@ def test_python_is_asked_once_in_a_tree(
     count = tmp_path / "count"
     counting = f'#!/bin/sh\necho x >>{count}\nexec cudaswitch "$@"\n'
     program = executable(tmp_path / "program", counting)
-    spy = shell.set("_cudaswitch_program", str(program))
-    if shell is TCSH:  # where a shell variable takes precedence over an exported one
-        spy = f"set _cudaswitch_program = {shell.quote(str(program))}"
-    if shell is NU:
-        spy = f"$env._cudaswitch_program = [{shell.quote(str(program))}]"
+    spy = ask_instead(shell, program)
     names = ["outer", "outer/deep", "outer", "outer/deep/inner", "outer"]
     for _ in range(2):
         result = person.play(shell, spy, *(cd(shell, trees / name) for name in names)).check()

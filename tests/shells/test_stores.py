@@ -10,7 +10,8 @@ import pytest
 from checks import succeeded
 from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Shell
 from shells.kits import Person, kits_in
-from shells.moving import cd, homes
+from shells.moving import ask_instead, cd, homes
+from tools import executable
 
 every = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
 
@@ -20,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with another store, two trees that ask for 10.1, and `none`."""
     folder = tmp_path_factory.mktemp("other (x) é")
     for name in ("one", "two", "none"):
-        (folder / name).mkdir()
+        (folder / name / "below").mkdir(parents=True)
         if name != "none":
             (folder / name / ".cuda-version").write_text("10.1\n")
     return folder
@@ -70,6 +71,32 @@ def test_what_the_variables_ask_for_is_in_it(shell: Shell, visitor: Person, fold
 @every
 @pytest.mark.parametrize("name", ["~/store", "store"])
 def test_it_is_named_in_other_ways(shell: Shell, name: str, visitor: Person, folder: Path) -> None:
-    """A path below `~` is understood by the shell, a relative one only by the command."""
+    """A path below `~` or the working directory names the same store as its full path."""
     steps = [f"{cd(shell, folder)}\n{shell.set('CUDASWITCH_HOME', name)}\ncudaswitch use 10.1"]
     assert homes(visitor, visitor.play(shell, *steps, HOME=str(folder)).check()) == "-4"
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, NU), ids=str)
+def test_below_the_home_folder_nobody_is_asked(
+    shell: Shell, visitor: Person, folder: Path, tmp_path: Path
+) -> None:
+    """The shell itself knows what `~/store` is, and finds the ready answers there."""
+    asked = tmp_path / "asked"
+    program = executable(tmp_path / "program", f"#!/bin/sh\necho >{asked}\n")
+    other = shell.set("CUDASWITCH_HOME", "~/store")
+    steps = [f"{ask_instead(shell, program)}\n{other}\n{cd(shell, folder / 'one')}"]
+    assert homes(visitor, visitor.play(shell, *steps, HOME=str(folder)).check()) == "-4"
+    assert not asked.exists()
+
+
+@every
+def test_what_one_store_lacks_another_is_asked_for(
+    shell: Shell, visitor: Person, folder: Path
+) -> None:
+    """A refusal is remembered for one store alone, even where neither has ready answers."""
+    stores = {"one": str(folder / "empty"), "one/below": "../../store"}
+    steps = [
+        f"{shell.set('CUDASWITCH_HOME', store)}\n{cd(shell, folder / name)}"
+        for name, store in stores.items()
+    ]
+    assert homes(visitor, visitor.play(shell, *steps)) == "--4"
