@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from doctoring import Patient
+from doctoring import Patient, environment
 
 CUDNN = "libcudnn.so.{}: cannot open shared object file: No such file or directory"
 
@@ -388,3 +388,16 @@ def test_a_compiler_that_pytorch_takes(patient: Patient, told: str, program: str
     found = patient.told(f"RuntimeError: {said} version {told}")
     assert found["fix"] == f"export CXX={program}"
     assert f"wants gcc {program[4:]} or an older one" in found["cause"]
+
+
+def test_a_folder_whose_name_begins_as_the_toolkits(patient: Patient) -> None:
+    """Only a folder within the applied toolkit is left out by an option of the toolkit."""
+    kit = patient.adopt("12.4.131")
+    environment.toolkit_first(patient)
+    older = environment.link(kit.with_name("12.4.131+old") / "lib64/libnvJitLink.so.12").parent
+    patient.env["LD_LIBRARY_PATH"] = str(older)
+    patient.before = 'eval "$(cudaswitch env 12.4 --shell bash)"'
+    patient.in_shell("CS040")
+    [found] = [one for one in patient.findings(1) if one["code"] == "CS040"]
+    assert "--libraries" not in found["fix"]
+    assert "CS040" not in patient.codes(2)

@@ -37,7 +37,7 @@ def _toolkit_first(facts: Facts) -> Iterator[Found]:
     at_fault = {str(Path(one.path).parent) for one in facts.strangers}
     bad = [one for one in facts.library_path if str(Path(one.path).resolve()) in at_fault]
     mend: str | Relist = without("LD_LIBRARY_PATH", *bad)
-    if facts.applied and any(one.path.startswith(facts.applied) for one in bad):
+    if facts.applied and any(one.path.startswith(f"{facts.applied}/") for one in bad):
         mend = use_command(facts, _name_of(facts, facts.applied), " --libraries auto")
     yield Found(f"{shown} ({facts.strangers[0].why})", mend)
 
