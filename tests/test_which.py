@@ -198,8 +198,10 @@ def test_for_torch_as_it_loads_its_libraries(
     both = {str(older), str(bundled)}
     assert {told["path"], *told["shadows"]} == both
 
-    other = which(home, "libcudart.so.12", "--from", "PyTorch", **variables)
-    assert other["path"] == str(runtime)
+    # Its title, and the name of a conda package that has it.
+    for name in ("PyTorch", "pytorch-gpu"):
+        other = which(home, "libcudart.so.12", "--from", name, **variables)
+        assert other["path"] == str(runtime)
     human = home.run("which", "libcusparse.so.12", "--from", "torch", **variables)
     assert succeeded(human) == [str(cusparse)]
 

@@ -379,9 +379,10 @@ def frameworks() -> dict[str, Framework]:
 
 
 def framework_called(text: str) -> Framework | None:
-    """Return the framework with that name, title or package name, in any letter case."""
+    """Return the framework with that name, title, package or import name, in any letter case."""
     low = text.lower().replace("_", "-")
     for one in frameworks().values():
-        if low in (one.name, one.title.lower(), *one.conda) or one.rank(low) is not None:
+        names = {one.name, one.title.lower(), *one.conda, *one.folders}
+        if names & {low, text.lower()} or one.rank(low) is not None:
             return one
     return None

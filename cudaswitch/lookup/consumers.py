@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 
-from cudaswitch.compat.frameworks import Framework, frameworks
+from cudaswitch.compat.frameworks import framework_called, frameworks
 from cudaswitch.detect.machine import glibc
 from cudaswitch.detect.packages import Dist, layers, normalised
 from cudaswitch.detect.reading import RECORD_LIMIT, Reading
@@ -117,7 +117,7 @@ class Package:
         reading, dist = Reading(prefix), normalised(name)
         found = layers(prefix, reading, (dist,))
         self.sites = [site.path for layer in found for site in layer.sites]
-        framework = _framework(name)
+        framework = framework_called(name)
         self._loading = framework.loading if framework else None
         known = self._loading.folders if self._loading else framework.folders if framework else ()
         wanted = known or (name, name.replace("-", "_"))
@@ -208,12 +208,3 @@ def brought(name: str, prefix: str) -> tuple[str, str] | None:
             there = (one for one in users if any(os.path.isdir(at / one) for at in sites))
             return file, next(there, Path(file).relative_to(site).parts[0])
     return None
-
-
-def _framework(name: str) -> Framework | None:
-    plain = name.lower()
-    known = frameworks()
-    return known.get(plain) or next(
-        (one for one in known.values() if plain in (*one.folders, *one.dists, one.title.lower())),
-        None,
-    )
