@@ -36,7 +36,8 @@ OURS = """
 import sys
 from pathlib import Path
 from cudaswitch.archives import unpacking
-Path(sys.argv[2]).mkdir(); unpacking.unpack(Path(sys.argv[1]), Path(sys.argv[2]))
+to = Path(sys.argv[2]); (to / "tree").mkdir(parents=True); (to / "info").mkdir()
+unpacking.unpack(Path(sys.argv[1]), to / "tree", to / "info")
 """
 MEASURE = """
 import json, os, subprocess, sys, time

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from click.testing import CliRunner
 
 from cudaswitch.cli import COMMANDS, cli
 from cudaswitch.completion import SCRIPTS
+from cudaswitch.helptexts import WIDTH, file_of
 from cudaswitch.shells import quote_fish, quote_posix
-from help_texts import help_texts
 from kinds import FUNCTIONS, IN_TURN, KINDS, available
 
 HERE = Path(__file__).parent
@@ -70,7 +71,6 @@ def _read(name: str, command: click.Command, label: str) -> Command:
     arguments = [param for param in command.params if isinstance(param, click.Argument)]
     turns = {param: IN_TURN.get(f"{name}.{param.name}") for param in arguments}
     nested = command.commands if isinstance(command, click.Group) else {}
-    context = click.Context(command)
     help_option = Option(("-h", "--help"), "Show help", None)
     return Command(
         name,
@@ -91,11 +91,8 @@ def _read(name: str, command: click.Command, label: str) -> Command:
         any(param.nargs == -1 and turn is None for param, turn in turns.items()),
         tuple(
             _read(f"{name} {child}", found, found.get_short_help_str(limit=200).rstrip("."))
-            for child in command.list_commands(context)
-            if (found := nested.get(child))
-        )
-        if isinstance(command, click.Group)
-        else (),
+            for child, found in sorted(nested.items())
+        ),
     )
 
 
@@ -318,10 +315,16 @@ def text(shell: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _help(words: list[str]) -> str:
+    """Return what `--help` prints for a command, as click words it."""
+    done = CliRunner().invoke(cli, [*words, "--help"], prog_name="cudaswitch", terminal_width=WIDTH)
+    return done.output
+
+
 def main() -> int:
     files = {HERE / name: text(shell) for shell, name in SCRIPTS.items()}
     names = ("", *(row.name for row in _flat(commands())))
-    files |= {HELP / name: helped for name, helped in help_texts(names).items()}
+    files |= {HELP / file_of(*name.split()): _help(name.split()) for name in names}
     stale = {path for path in files if not path.is_file() or path.read_text("utf-8") != files[path]}
     stale |= set(HELP.glob("*.txt")) - files.keys()
     checks = sys.argv[1:] == ["--check"]

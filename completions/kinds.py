@@ -5,7 +5,7 @@ from __future__ import annotations
 from cudaswitch.compat.redist import FIRST_TOOLKIT, known_releases
 from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.settings import SETTINGS
-from cudaswitch.shells import ROWS, SHELLS
+from cudaswitch.shells import INTEGRATED, ROWS
 from cudaswitch.sources.channels import CHANNELS
 from cudaswitch.sources.components import FULL, SETS
 
@@ -28,7 +28,7 @@ KINDS = {
     "gcc": FREE,
     "gpus": FREE,
     "lock_file": "files",
-    "init.shell": " ".join(row.name for row in SHELLS.values() if row.init),
+    "init.shell": " ".join(INTEGRATED),
     "mirror": FREE,
     "name": "environments",
     "path": "folders",

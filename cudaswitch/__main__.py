@@ -162,7 +162,7 @@ def _end_tidily() -> None:
     def interrupt(number: int, _: object) -> None:
         raise KeyboardInterrupt(number)
 
-    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+    for number in (signal.SIGTERM, signal.SIGHUP):
         # Under nohup, SIGHUP stays ignored.
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, interrupt)
@@ -256,7 +256,7 @@ def _fail(error: BaseException, message: str, hint: str | None, code: int) -> in
         traceback.print_exception(error)
     talk.say(message)
     if hint:
-        print(f"hint: {hint}", file=sys.stderr)
+        talk.hint(hint)
     return code
 
 

@@ -132,7 +132,6 @@ def _keep(environment: Environment, answer: Answer, began: int) -> None:
         return
     with contextlib.suppress(CudaswitchError, OSError), plain_modes(home().root):
         require_writable(home())
-        file.parent.mkdir(exist_ok=True)
         # It need not last: it can be worked out again.
         lines = [environment.prefix, str(answer.want or "")]
         if why := answer.refusal or (answer.want and answer.caution):
@@ -151,8 +150,3 @@ def forget() -> None:
     """Drop all answers: other toolkits are installed now."""
     folder = home().at("auto")
     _drop(*(f"{folder}/{name}" for name in listed(folder) if name.startswith("%")))
-
-
-def want_of(environment: Environment) -> Want | None:
-    """Return what an environment's frameworks ask for, None for nothing. Never refuses."""
-    return recall(environment).want

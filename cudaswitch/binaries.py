@@ -36,7 +36,7 @@ def _parsed(
     fault: type[ElfError | PeError],
 ) -> _Binary:
     # Opening a FIFO must not wait for a writer that never comes.
-    handle = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise fault(name, "cannot read file data: it is not a regular file")

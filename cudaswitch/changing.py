@@ -18,7 +18,7 @@ from cudaswitch.durable import write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.ownership import is_anothers
 from cudaswitch.paths import FINGERPRINT, Home, listed, stores
-from cudaswitch.platforms import current_platform, expanded
+from cudaswitch.platforms import current_platform
 from cudaswitch.regular import read_regular, toolkit_is_there
 from cudaswitch.staging import REMOVED, Staging, plain_modes, require_writable, written
 from cudaswitch.store import (
@@ -359,7 +359,7 @@ class OwnStore(Store):
 def _stores_text() -> str:
     """Return the content of _STORES, "" if config.toml names no shared stores."""
     shared = settings.stores_in_file()
-    return os.pathsep.join(map(expanded, shared)) + "\n" if shared else ""
+    return f"{shared}\n" if shared else ""
 
 
 def _is_range(name: str) -> bool:

@@ -95,12 +95,8 @@ def compose(
                 continue
             for folder in parents(where):
                 whole.setdefault(folder, set()).add(package.id)
-            if (
-                where in leaves
-                or entry.copy
-                or entry.placeholder
-                or not _keeps_its_place(package, entry)
-            ):
+            inside = entry.path[len(package.root) + 1 :] if package.root else entry.path
+            if where in leaves or entry.copy or entry.placeholder or where != inside:
                 for folder in parents(where):
                     whole[folder].add("")
             leaves.setdefault(where, _Leaf(package, entry, tree))
@@ -160,12 +156,6 @@ def _merge(there: Path, target: Path, where: str) -> None:
         here.mkdir(exist_ok=True)
         for child in sorted(there.iterdir()):
             _merge(child, target, f"{where}/{child.name}")
-
-
-def _keeps_its_place(package: Package, entry: Entry) -> bool:
-    """Tell whether a file has the same place in the toolkit as in its package."""
-    inside = entry.path[len(package.root) + 1 :] if package.root else entry.path
-    return place(package, entry.path) == inside
 
 
 def _link_whole_folders(

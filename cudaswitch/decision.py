@@ -63,7 +63,7 @@ def decide(variables: Mapping[str, str], directory: str) -> Decision:
     if file:
         return answer_to(file, variables)
     environment = active_environment(variables)
-    asked = automatic.want_of(environment) if environment else None
+    asked = automatic.recall(environment).want if environment else None
     if environment and asked:
         return Decision(asked, f"{environment.prefix} (its frameworks)")
     everywhere = home().at("global")

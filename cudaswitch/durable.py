@@ -207,7 +207,7 @@ def abandoned(folder: Path) -> Iterator[Path]:
         return
     for path in found:
         with contextlib.suppress(OSError):
-            flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+            flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
             descriptor = os.open(path, flags)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -268,7 +268,7 @@ def _created(final: Path, mode: int) -> tuple[Path, int]:
     """Create a temporary file, and hold the lock that shows others that its writer is alive."""
     while True:
         temporary = _beside(final)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         descriptor = os.open(temporary, flags, mode)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -346,7 +346,7 @@ def _before(path: Path) -> Iterator[Path | None]:
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Hold a shared lock on a file, if it can be opened and its file system has locks."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         descriptor = os.open(path, flags)
     except OSError:
@@ -385,7 +385,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 def _sync(path: str, only: int = os.O_NOFOLLOW) -> None:
     try:
-        descriptor = os.open(path, os.O_RDONLY | only | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | only)
         try:
             os.fsync(descriptor)
         finally:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cudaswitch.errors import CudaswitchError
 
@@ -160,11 +160,8 @@ def _dynamic(read: Read, elf: Elf, segments: list[_Segment], extent: int) -> Elf
     def string(tag: int) -> str | None:
         return _string(read, start, size, values[tag]) if tag in values else None
 
-    return Elf(
-        bits=elf.bits,
-        big_endian=elf.big_endian,
-        machine=elf.machine,
-        kind=elf.kind,
+    return replace(
+        elf,
         interpreter=(
             _string(read, interpreter.offset, interpreter.size, 0) if interpreter else None
         ),

@@ -16,7 +16,6 @@ from cudaswitch.activation import Want
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.ownership import is_anothers
 from cudaswitch.paths import home, listed, stores
-from cudaswitch.platforms import expanded
 from cudaswitch.store import all_stores, newest, offered
 from cudaswitch.versions import Request
 
@@ -54,7 +53,6 @@ def keep(request: Request, want: Want, offers: str | None) -> None:
         if meant is None or meant.path != want.home:
             return
         require_writable(own)
-        own.lent.mkdir(exist_ok=True)
         if len(listed(own.lent)) >= _MOST:
             forget()
         text = f"{_said()}\n{os.pathsep.join(folders)}\n{offers}\n{want}\n"
@@ -64,8 +62,7 @@ def keep(request: Request, want: Want, offers: str | None) -> None:
 
 def _said() -> str:
     """Return what shells can see of the shared stores without Python."""
-    written = os.pathsep.join(map(expanded, settings.stores_in_file()))
-    return os.environ.get("CUDASWITCH_STORES") or written
+    return os.environ.get("CUDASWITCH_STORES") or settings.stores_in_file()
 
 
 def forget() -> None:

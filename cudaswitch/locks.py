@@ -83,7 +83,7 @@ class Lock:
     def holder(self) -> str:
         """Say who holds it, as far as that was written down."""
         with contextlib.suppress(OSError):
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW)
             try:
                 text = os.read(descriptor, _MOST).decode("utf-8", "replace").partition("\n")[0]
             finally:
@@ -93,7 +93,7 @@ class Lock:
         return "another cudaswitch"
 
     def _open(self, make: bool) -> int:
-        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
         # Only users who may write beside it may lock it: others could hold it forever.
         group = self.path.parent.stat().st_mode & stat.S_IWGRP
         mode = 0o660 if group else 0o600

@@ -6,7 +6,6 @@ Everything else stays byte for byte.
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from cudaswitch.errors import StoreError
 
@@ -25,7 +24,6 @@ def _closing(owner: bytes) -> bytes:
     return b"# <<< " + owner + b" <<<"
 
 
-@cache
 def _block(owner: bytes = OURS) -> re.Pattern[bytes]:
     start = _opening(owner)
     return re.compile(
@@ -37,12 +35,12 @@ def _block(owner: bytes = OURS) -> re.Pattern[bytes]:
 
 OPENING = _opening(OURS)
 """What the first line of our block begins with."""
-_OPEN, _CLOSE = OPENING, _closing(OURS)
+_CLOSE = _closing(OURS)
 
 
 def opens_in(text: bytes) -> bool:
     """Tell whether a block of ours, or half of one, is in a text."""
-    return _OPEN in text
+    return OPENING in text
 
 
 def is_all_ours(text: bytes) -> bool:
@@ -53,7 +51,7 @@ def is_all_ours(text: bytes) -> bool:
 def is_half(text: bytes) -> bool:
     """Tell whether one of our two markers is missing: then the block's extent is unknown."""
     rest = _block().sub(b"", text)
-    return _OPEN in rest or _CLOSE in rest
+    return OPENING in rest or _CLOSE in rest
 
 
 def refuse_half(text: bytes, path: object) -> None:
@@ -61,7 +59,7 @@ def refuse_half(text: bytes, path: object) -> None:
     if is_half(text):
         raise StoreError(
             f"`{path}` has only one of cudaswitch's two markers",
-            f"remove the lines from `{_OPEN.decode()}` to `{_CLOSE.decode()}` by hand",
+            f"remove the lines from `{OPENING.decode()}` to `{_CLOSE.decode()}` by hand",
         )
 
 
@@ -76,13 +74,13 @@ def put_in(text: bytes, line: bytes, *, is_new: bool = False) -> bytes:
         line += b" #"
     block = end.join([line, _CLOSE, b""])
     if first:
-        opened = _OPEN + (first["note"] or b"") + end
+        opened = OPENING + (first["note"] or b"") + end
         return text[: first.start()] + opened + block + _block().sub(b"", text[first.end() :])
     if is_new:
-        return _OPEN + _NEW + end + block
+        return OPENING + _NEW + end + block
     if text and (not text.endswith(b"\n") or re.search(_CONTINUED, text)):
-        return text + end + _OPEN + _UNENDED + end + block
-    return text + _OPEN + end + block
+        return text + end + OPENING + _UNENDED + end + block
+    return text + OPENING + end + block
 
 
 def taken_out(text: bytes) -> bytes:

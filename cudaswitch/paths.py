@@ -117,7 +117,7 @@ def listed(folder: str | PathLike[str]) -> list[str]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        at = _first_there(folder)
+        at = first_there(folder)
         if isinstance(error, NotADirectoryError):
             why, hint = (
                 f"`{at}` is not a folder",
@@ -128,7 +128,7 @@ def listed(folder: str | PathLike[str]) -> list[str]:
         raise StoreError(f"cannot read `{folder}`: {why}", hint) from None
 
 
-def _first_there(path: str | PathLike[str]) -> str:
+def first_there(path: str | PathLike[str]) -> str:
     """Return the path, or the nearest above it that can be seen: a file, or a closed folder."""
     at = os.path.abspath(path)
     while not os.path.lexists(at):

@@ -40,7 +40,7 @@ from cudaswitch.staging import hint_at, require_writable
 from cudaswitch.store import dealias
 from cudaswitch.talk import say
 from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import VERSION_FILE, Request
+from cudaswitch.versions import Request
 
 
 def pin_environment(environment: Environment, request: Request) -> Decision:
@@ -153,11 +153,6 @@ def unpin_file(path: Path) -> bool:
     if anothers:
         say(f"removed `{path}`, which belonged to another user")
     return was_there
-
-
-def directory_pin(folder: Path) -> Path:
-    """Return the version file of a directory tree."""
-    return folder / VERSION_FILE
 
 
 def refresh() -> None:

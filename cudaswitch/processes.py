@@ -60,7 +60,7 @@ def may_be_in(prefix: Path, since: float) -> list[str]:
     return sorted(found)
 
 
-_TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def moment() -> str:

@@ -23,7 +23,7 @@ def read_regular(path: str | os.PathLike[str], limit: int, *, head: bool = False
     why in words even if the file is not a regular one, or is too long.
     """
     # O_NONBLOCK: opening a FIFO must not wait for a writer that never comes.
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     with open(handle, "rb") as file:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):

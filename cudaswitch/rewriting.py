@@ -42,7 +42,7 @@ def write_where_named(path: str | Path, content: bytes) -> None:
         rewrite(Path(os.path.realpath(path)), content)
         return
     # No O_CREAT: what was there may be gone by now.
-    with open(os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY), "wb") as file:
+    with open(os.open(path, os.O_WRONLY | os.O_NOCTTY), "wb") as file:
         file.write(content)
 
 

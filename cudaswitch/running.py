@@ -15,15 +15,15 @@ from cudaswitch.activation import (
     gpu_variables,
     without_choices,
 )
-from cudaswitch.automatic import want_of
+from cudaswitch.automatic import recall
 from cudaswitch.bundled import bundles_cuda, lacks_libdevice, reached
 from cudaswitch.decision import answer, decide, toolkit_at, working_directory
 from cudaswitch.environments import (
     ENVIRONMENT_VARIABLE,
     Environment,
+    active_environment,
     entered,
     environment_at,
-    standing_environments,
 )
 from cudaswitch.errors import (
     CudaswitchError,
@@ -164,7 +164,7 @@ def _as_activated(tool: str) -> Mapping[str, str]:
         environment = environment_at(prefix or "/")
     except EnvironmentNotFoundError:
         return variables
-    active = next(standing_environments(variables), None)
+    active = active_environment(variables)
     # While another one is active only an explicit path counts: a bare name may be found in any
     # environment on PATH. Launchers, such as conda's, are in one that needs nothing.
     if active and (
@@ -182,7 +182,7 @@ def _as_activated(tool: str) -> Mapping[str, str]:
 def _needs(environment: Environment) -> bool:
     """Tell whether an environment asks for a toolkit, or brings its own."""
     asks = os.path.exists(environment.pin_file) or bundles_cuda(environment.prefix)
-    return bool(asks) or want_of(environment) is not None
+    return bool(asks) or recall(environment).want is not None
 
 
 def _refuse_program(tool: str, program: str, error: OSError) -> None:
@@ -231,9 +231,8 @@ def _unignore() -> None:
     # The core of `signal`: the rest of it takes longer to load than all else here.
     import _signal  # type: ignore[import-not-found]  # noqa: PLC0415  # no types for it
 
-    for name in ("SIGPIPE", "SIGXFSZ"):
-        if number := getattr(_signal, name, None):
-            _signal.signal(number, _signal.SIG_DFL)
+    for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
+        _signal.signal(number, _signal.SIG_DFL)
 
 
 def _who_has(tool: str) -> str | None:

@@ -12,7 +12,7 @@ import sys
 from cudaswitch import plaintoml
 from cudaswitch.errors import ChoiceError, RequestError, nearest
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.platforms import at_home, user_folder
+from cudaswitch.platforms import at_home, expanded, user_folder
 from cudaswitch.regular import opening, read_regular
 from cudaswitch.versions import LIBRARIES
 
@@ -179,10 +179,10 @@ def asked(name: str) -> Set:
     return Set(setting.default, "default")
 
 
-def stores_in_file() -> tuple[str, ...]:
-    """Return the shared stores that the file names."""
+def stores_in_file() -> str:
+    """Return the shared stores that the file names, as the variable would name them."""
     found: Any = _of_file(config_file()).get("stores", ())
-    return tuple(found)
+    return os.pathsep.join(map(expanded, found))
 
 
 def value(name: str) -> Any:

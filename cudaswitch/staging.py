@@ -24,7 +24,7 @@ from cudaswitch.durable import (
 )
 from cudaswitch.errors import StoreError, hint_for
 from cudaswitch.ownership import refuse_everybodys, refuse_sudo, tell_of_everybodys
-from cudaswitch.paths import CONTENTS, MANIFEST, Home
+from cudaswitch.paths import CONTENTS, MANIFEST, Home, first_there
 from cudaswitch.regular import read_regular
 from cudaswitch.talk import say
 from cudaswitch.toolkit import refuse_unsafe_path
@@ -88,13 +88,10 @@ def refuse_unwritable(home: Home) -> None:
     """
     import tempfile  # noqa: PLC0415  # only installing needs it
 
-    place = os.path.abspath(home.staging)
-    while not os.path.lexists(place):
-        place = os.path.dirname(place)
     try:
         refuse_sudo(home.folder)
         # Only trying shows what a mount or a quota permits.
-        tempfile.TemporaryFile(dir=place).close()
+        tempfile.TemporaryFile(dir=first_there(home.staging)).close()
     except OSError as error:
         raise _unwritable(home, error) from None
 

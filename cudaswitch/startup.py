@@ -213,7 +213,6 @@ def apply(edit: Edit) -> None:
         if edit.after is None:
             edit.target.unlink(missing_ok=True)
         else:
-            edit.target.parent.mkdir(parents=True, exist_ok=True)
             rewrite(edit.target, edit.after)
     except OSError as error:
         raise StoreError(

@@ -180,15 +180,10 @@ class Toolkit(NamedTuple):
         return self.base or self.path
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
+        return self._asdict() | {
             "version": str(self.version),
             "cudnn": str(self.cudnn) if self.cudnn else None,
-            "path": self.path,
-            "source": self.source,
-            "platform": self.platform,
             "packages": list(self.packages),
-            "base": self.base,
         }
 
     @classmethod

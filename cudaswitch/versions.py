@@ -59,14 +59,8 @@ class Version:
     def __lt__(self, other: Version) -> bool:
         return self._key() < other._key()
 
-    def __gt__(self, other: Version) -> bool:
-        return self._key() > other._key()
-
     def __le__(self, other: Version) -> bool:
         return self._key() <= other._key()
-
-    def __ge__(self, other: Version) -> bool:
-        return self._key() >= other._key()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Version) and self._key() == other._key()

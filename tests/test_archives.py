@@ -28,7 +28,6 @@ from builders import (
     tar_archive,
     wheel,
 )
-from cudaswitch.archives import unpacking
 from cudaswitch.toolkit import Entry
 from cudaswitch.versions import parse_request
 
@@ -120,13 +119,6 @@ def test_the_older_prefix_lists(tmp_path: Path, unpack: Unpack) -> None:
     assert (found[raw.LIBRARY].placeholder, found[raw.LIBRARY].mode) == ("/build/prefix", "binary")
     assert found["share/with blank.txt"].placeholder == "C:\\bld\\_h_env"
     assert [path for path, entry in found.items() if entry.copy] == ["bin/nvcc"]
-
-
-def test_without_a_folder_for_info(tmp_path: Path) -> None:
-    path = cudatoolkit_10_1(tmp_path / "in")
-    (tmp_path / "tree").mkdir()
-    unpacking.unpack(path, tmp_path / "tree")
-    assert sorted(path.name for path in (tmp_path / "tree").iterdir()) == ["lib"]
 
 
 @pytest.mark.parametrize(

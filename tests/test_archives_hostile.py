@@ -113,7 +113,7 @@ def test_only_regular_files(sandbox: Sandbox, what: str, function: str) -> None:
             listener.bind(str(path))
     elif what == "dangling":
         path.symlink_to("nowhere")
-    arguments = (sandbox.tree,) if function == "unpack" else ()
+    arguments = (sandbox.tree, sandbox.info) if function == "unpack" else ()
     message = refusal(lambda: getattr(unpacking, function)(path, *arguments))
     assert ("does not exist" in message) == (what in ("missing", "dangling"))
 
@@ -121,7 +121,7 @@ def test_only_regular_files(sandbox: Sandbox, what: str, function: str) -> None:
 def test_the_folder_must_be_empty(sandbox: Sandbox) -> None:
     path = sandbox.write(raw.tar_bz2())
     (sandbox.tree / "mine").write_text("mine")
-    assert "not empty" in refusal(lambda: unpacking.unpack(path, sandbox.tree))
+    assert "not empty" in refusal(lambda: unpacking.unpack(path, sandbox.tree, sandbox.info))
     assert (sandbox.tree / "mine").read_text() == "mine"
 
 
@@ -143,7 +143,7 @@ def test_a_folder_swapped_for_a_link(sandbox: Sandbox, monkeypatch: pytest.Monke
         put(placing, member, executable)
 
     monkeypatch.setattr(Placing, "put", swap)
-    refusal(lambda: unpacking.unpack(path, sandbox.tree))
+    refusal(lambda: unpacking.unpack(path, sandbox.tree, sandbox.info))
     assert swapped
     sandbox.check_unharmed()
 
@@ -153,16 +153,16 @@ def test_bytes_are_limited_before_they_are_written(
 ) -> None:
     path = sandbox.write(raw.tar_bz2(raw.member("big", bytes(1 << 20))))
     monkeypatch.setenv("CUDASWITCH_MAX_UNPACK_BYTES", "100000")
-    assert "limit" in refusal(lambda: unpacking.unpack(path, sandbox.tree))
+    assert "limit" in refusal(lambda: unpacking.unpack(path, sandbox.tree, sandbox.info))
     assert not (sandbox.tree / "big").exists()
     monkeypatch.setenv("CUDASWITCH_MAX_UNPACK_BYTES", str(2 << 20))
-    unpacking.unpack(path, _fresh(sandbox))
+    unpacking.unpack(path, *_fresh(sandbox))
 
 
 def test_a_file_list_behind_the_files_is_read_before_them(sandbox: Sandbox) -> None:
     small = raw.paths_member(raw.record(raw.LIBRARY, b"cudart"))
     path = sandbox.write(raw.conda_zip(raw.member(raw.LIBRARY, bytes(1 << 20)), small))
-    assert "size" in refusal(lambda: unpacking.unpack(path, sandbox.tree))
+    assert "size" in refusal(lambda: unpacking.unpack(path, sandbox.tree, sandbox.info))
     assert not list(sandbox.tree.iterdir())
 
 
@@ -177,16 +177,16 @@ def test_no_variable_raises_the_limit(sandbox: Sandbox, monkeypatch: pytest.Monk
     path = sandbox.write(raw.tar_bz2(raw.header("a", b"\x80" + bytes(5) + b"\1" * 6)))
     monkeypatch.setenv("CUDASWITCH_MAX_UNPACK_BYTES", "9" * 30)
     assert "limit" in refusal(
-        lambda: unpacking.identify(path) and unpacking.unpack(path, sandbox.tree)
+        lambda: unpacking.identify(path) and unpacking.unpack(path, sandbox.tree, sandbox.info)
     )
 
 
 def test_members_are_limited(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     path = sandbox.write(raw.tar_bz2(*[raw.folder(f"d{i}") for i in range(20)]))
     monkeypatch.setenv("CUDASWITCH_MAX_MEMBERS", "10")
-    assert "members" in refusal(lambda: unpacking.unpack(path, sandbox.tree))
+    assert "members" in refusal(lambda: unpacking.unpack(path, sandbox.tree, sandbox.info))
     extended = sandbox.write(raw.tar_bz2(*[raw.pax({"comment": "x"}, b"g")] * 20))
-    assert "members" in refusal(lambda: unpacking.unpack(extended, _fresh(sandbox)))
+    assert "members" in refusal(lambda: unpacking.unpack(extended, *_fresh(sandbox)))
 
 
 @pytest.mark.parametrize("variable", ["CUDASWITCH_MAX_MEMBERS", "CUDASWITCH_MAX_UNPACK_BYTES"])
@@ -195,7 +195,7 @@ def test_a_limit_that_is_no_number(
 ) -> None:
     monkeypatch.setenv(variable, "lots")
     path = sandbox.write(raw.tar_bz2())
-    assert variable in refusal(lambda: unpacking.unpack(path, sandbox.tree))
+    assert variable in refusal(lambda: unpacking.unpack(path, sandbox.tree, sandbox.info))
 
 
 def test_a_full_disk_is_one_line(sandbox: Sandbox) -> None:
@@ -208,17 +208,18 @@ def test_a_full_disk_is_one_line(sandbox: Sandbox) -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
     try:
-        message = refusal(lambda: unpacking.unpack(path, sandbox.tree))
+        message = refusal(lambda: unpacking.unpack(path, sandbox.tree, sandbox.info))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     assert "File too large" in message
 
 
-def _fresh(sandbox: Sandbox) -> Path:
-    folder = sandbox.base / "other"
-    folder.mkdir()
-    return folder
+def _fresh(sandbox: Sandbox) -> tuple[Path, Path]:
+    tree, info = sandbox.base / "other-tree", sandbox.base / "other-info"
+    tree.mkdir()
+    info.mkdir()
+    return tree, info
 
 
 _MORE = raw.member("cuda/bin/tool", b"tool" * 50, mode=0o755) + raw.hard(
@@ -243,8 +244,9 @@ def contents(data: bytes, base: Path) -> object:
     folder = Path(tempfile.mkdtemp(dir=base))
     try:
         (folder / "tree").mkdir()
+        (folder / "info").mkdir()
         (folder / "package").write_bytes(data)
-        package = unpacking.unpack(folder / "package", folder / "tree")
+        package = unpacking.unpack(folder / "package", folder / "tree", folder / "info")
         # A zip directory has no checksum: a flipped mode bit is the one fault that goes unnoticed.
         return package.id, [
             (entry.path, entry.target or (folder / "tree" / entry.path).read_bytes())

@@ -128,7 +128,9 @@ MEASURED = """
 import re, sys
 from pathlib import Path
 from cudaswitch.archives import unpacking
-package = unpacking.unpack(Path(sys.argv[1]), Path(sys.argv[2]))
+info = Path(f"{sys.argv[2]}-info")
+info.mkdir()
+package = unpacking.unpack(Path(sys.argv[1]), Path(sys.argv[2]), info)
 print(sum(entry.size for entry in package.entries))
 # Not ru_maxrss, which exec hands down from the process that this one was forked from.
 print(re.search(r"VmHWM:\\s*([0-9]+)", Path("/proc/self/status").read_text())[1])

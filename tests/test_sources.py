@@ -13,7 +13,7 @@ import builders
 from checks import succeeded
 from cudaswitch.changing import OwnStore
 from cudaswitch.download.several import WantedFile
-from cudaswitch.errors import RequestError, SourceError, StoreError
+from cudaswitch.errors import SourceError, StoreError
 from cudaswitch.install import Artifact, install
 from cudaswitch.paths import Home as Folders
 from cudaswitch.sources import Chosen, files, index, pypi
@@ -156,5 +156,3 @@ def test_names_file(
 
 def test_the_table() -> None:
     assert index("pypi") is pypi
-    with pytest.raises(RequestError, match="`apt` is not a source"):
-        index("apt")

@@ -35,13 +35,8 @@ _CUT = "its bzip2 data is cut short"
 
 
 def _patterns(magic: int) -> tuple[bytes, ...]:
-    """Return five whole bytes of a magic number that begins 0, 1, ... 7 bits into a byte."""
-    return tuple(
-        ((magic << (8 - shift)) >> 8 & (1 << 40) - 1).to_bytes(5, "big")
-        if shift
-        else (magic >> 8).to_bytes(5, "big")
-        for shift in range(8)
-    )
+    """Return five whole bytes of a magic number of which 7, 6, ... 0 bits come before them."""
+    return tuple((magic >> shift & (1 << 40) - 1).to_bytes(5, "big") for shift in range(1, 9))
 
 
 _PATTERNS = {magic: _patterns(magic) for magic in (BLOCK, END)}
@@ -93,10 +88,10 @@ class _Bits:
         """Return, in order, where `magic` occurs between `start` and `end`."""
         first, last = max(0, start - self.base) // 8, (end - self.base + 7) // 8
         found = []
-        for shift, pattern in enumerate(_PATTERNS[magic]):
+        for shift, pattern in enumerate(_PATTERNS[magic], 1):
             at = self.data.find(pattern, first, last)
             while at != -1:
-                position = self.base + at * 8 - (8 - shift if shift else 0)
+                position = self.base + at * 8 - (8 - shift)
                 if (
                     start <= position
                     and position + MAGIC_BITS <= end

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator
-from contextlib import closing
 from dataclasses import dataclass
 
 from cudaswitch.archives.components import CUDA_NUMBERED, component_of, is_settled
@@ -21,8 +20,7 @@ from cudaswitch.archives.limits import METADATA_BYTES
 from cudaswitch.archives.members import Member
 from cudaswitch.archives.placing import Placing
 from cudaswitch.archives.streams import Source, decoded
-from cudaswitch.archives.tarball import Pieces, TarReader
-from cudaswitch.archives.threads import ahead
+from cudaswitch.archives.tarball import tar_members
 from cudaswitch.archives.zips import ZipDirectory
 from cudaswitch.elf import MACHINES
 from cudaswitch.toolkit import Package
@@ -196,8 +194,7 @@ class NvidiaTarball(NvidiaLayout):
         self._packing = packing
 
     def members(self) -> Generator[Member, None, None]:
-        with closing(ahead(decoded(self.source.pieces(), self._packing))) as stream:
-            yield from TarReader(Pieces(stream))
+        return tar_members(decoded(self.source.pieces(), self._packing))
 
     glance = members
 

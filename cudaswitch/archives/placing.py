@@ -38,7 +38,7 @@ class Folders:
     """Open descriptors of the folders below an empty one, opened without following links."""
 
     def __init__(self, root: Path) -> None:
-        self.root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self.root = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
         self._open: OrderedDict[str, int] = OrderedDict()
         groups = os.fstat(self.root).st_mode & (stat.S_IWGRP | stat.S_ISGID)
         self._mode = FOLDER_MODE | groups
@@ -70,7 +70,7 @@ class Folders:
         if path in self._open:
             self._open.move_to_end(path)
             return self._open[path]
-        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
         descriptor = os.open(path.rpartition("/")[2], flags, dir_fd=self.above(path))
         self._open[path] = descriptor
         if len(self._open) > OPEN_FOLDERS:
@@ -88,12 +88,12 @@ class Placing:
     """Writes the members of one archive below `tree`.
 
     Members below the top folder `aside` (conda's `info`) go to the folder `aside_tree`
-    instead, or are read and dropped when there is none. `entries` holds what is in `tree`
-    once `finish` has run. Raises UnsafeError for any member that has no single lawful place.
+    instead. `entries` holds what is in `tree` once `finish` has run. Raises UnsafeError for any
+    member that has no single lawful place.
     """
 
     def __init__(
-        self, tree: Folders, aside: str | None, aside_tree: Folders | None, writers: Writers
+        self, tree: Folders, aside: str | None, aside_tree: Folders, writers: Writers
     ) -> None:
         self._folders_left = FOLDERS
         self.entries: dict[str, Entry] = {}
@@ -126,8 +126,7 @@ class Placing:
         for path, target in sorted(self._links.items()):
             self._check_target(path, target)
             folders, inner = self._place(path)
-            if folders:
-                os.symlink(target, inner.rpartition("/")[2], dir_fd=folders.above(inner))
+            os.symlink(target, inner.rpartition("/")[2], dir_fd=folders.above(inner))
             self._note(Entry(path, target=target))
 
     def is_folder(self, path: str) -> bool:
@@ -136,7 +135,7 @@ class Placing:
     def _is_aside(self, path: str) -> bool:
         return path.split("/", 1)[0] == self._aside
 
-    def _place(self, path: str) -> tuple[Folders | None, str]:
+    def _place(self, path: str) -> tuple[Folders, str]:
         """Return the root and the path below it for a path of the archive."""
         if self._is_aside(path):
             return self._aside_tree, path.partition("/")[2]
@@ -172,7 +171,7 @@ class Placing:
         if self._folders_left < 0:
             raise UnsafeError("it has more folders than any CUDA package")
         folders, inner = self._place(path)
-        if folders and inner:
+        if inner:
             folders.make(inner)
 
     def _note(self, entry: Entry) -> None:
@@ -187,8 +186,8 @@ class Placing:
 
     def _write(self, path: str, executable: bool, content: Iterable[bytes | memoryview]) -> None:
         folders, inner = self._place(path)
-        descriptor = _create(folders, inner) if folders else None
-        file = self._writers.file(descriptor, EXECUTABLE_MODE if executable else FILE_MODE)
+        mode = EXECUTABLE_MODE if executable else FILE_MODE
+        file = self._writers.file(_create(folders, inner), mode)
         size = 0
         try:
             for piece in content:
@@ -208,13 +207,8 @@ class Placing:
             raise UnsafeError(
                 f"{shown(path)} is a hard link to {shown(target)}, which is not an earlier file"
             )
-        to_folders, to_inner = self._place(path)
-        from_folders, from_inner = self._place(target)
-        if to_folders:
-            if from_folders is None:
-                raise UnsafeError(f"{shown(path)} is a hard link to a file that is not kept")
-            earlier = self._entry(target)
-            _link_or_copy(from_folders, from_inner, to_folders, to_inner, earlier)
+        earlier = self._entry(target)
+        _link_or_copy(*self._place(target), *self._place(path), earlier)
         self._files[path] = self._files[target]
 
     def _check_target(self, path: str, target: str) -> None:
@@ -242,7 +236,7 @@ class Placing:
 
 
 def _create(folders: Folders, inner: str) -> int:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     return os.open(inner.rpartition("/")[2], flags, 0o600, dir_fd=folders.above(inner))
 
 
@@ -260,7 +254,7 @@ def _link_or_copy(
             raise
     else:
         return
-    original = os.open(from_name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=from_folder)
+    original = os.open(from_name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=from_folder)
     try:
         copy = _create(to_folders, to_inner)
         try:

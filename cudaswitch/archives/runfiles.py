@@ -16,20 +16,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing
 from itertools import chain
 
 from cudaswitch.archives.components import component_of, evidence, is_settled, named_component
 from cudaswitch.archives.faults import ForeignError, shown
 from cudaswitch.archives.layout import Layout, checked_package, whole
 from cudaswitch.archives.limits import METADATA_BYTES
-from cudaswitch.archives.makeself import SCRIPT_BYTES, Header, read_header
+from cudaswitch.archives.makeself import SCRIPT_BYTES, read_header
 from cudaswitch.archives.members import Member
 from cudaswitch.archives.nvidia import ELF_HEADER_BYTES, ELF_PLATFORMS
 from cudaswitch.archives.placing import Placing
 from cudaswitch.archives.streams import Source
-from cudaswitch.archives.tarball import Pieces, TarReader
-from cudaswitch.archives.threads import ahead
+from cudaswitch.archives.tarball import tar_members
 from cudaswitch.toolkit import Package
 from cudaswitch.versions import Version
 
@@ -61,7 +59,7 @@ class Runfile(Layout):
 
     def members(self) -> Generator[Member, None, None]:
         self.source.read(self._header.offset)
-        yield from self._toolkit(_tar(self.source.pieces(), self._header), set())
+        yield from self._toolkit(tar_members(self._header.tar(self.source.pieces())), set())
 
     glance = members
 
@@ -170,11 +168,6 @@ def _is_release(version: Version) -> bool:
     return len(version.parts) > 2 and version.parts[2] < _UPDATES
 
 
-def _tar(packed: Iterator[bytes], header: Header) -> Iterator[Member]:
-    with closing(ahead(header.tar(packed))) as stream:
-        yield from TarReader(Pieces(stream))
-
-
 def _opened(member: Member) -> Iterator[Member]:
     """Yield the members of a runfile that is itself a member."""
     content = map(bytes, member.content)
@@ -184,7 +177,7 @@ def _opened(member: Member) -> Iterator[Member]:
         if len(start) >= SCRIPT_BYTES:
             break
     header = read_header(start, member.size)
-    return _tar(chain([start[header.offset :]], content), header)
+    return tar_members(header.tar(chain([start[header.offset :]], content)))
 
 
 def _place(path: str) -> str | None:

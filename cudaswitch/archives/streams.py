@@ -42,7 +42,7 @@ class Source:
 
     def __init__(self, path: Path) -> None:
         try:
-            self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+            self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
         except OSError as error:
             if error.errno in (errno.ENXIO, errno.ENODEV):
                 raise ForeignError("is not a regular file") from error

@@ -9,11 +9,13 @@ v7, ustar, GNU long names and PAX, the dialects in which packages are written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from typing import NamedTuple
 
 from cudaswitch.archives.faults import DamagedError, UnsafeError, shown
 from cudaswitch.archives.members import Kind, Member, check_text, decode_name, safe_path
+from cudaswitch.archives.threads import ahead
 
 BLOCK = 512
 ZERO_BLOCK = bytes(BLOCK)
@@ -180,6 +182,12 @@ class TarReader:
             raise UnsafeError(f"{shown(name)} is a {kind} with content")
         executable = bool(_number(header[100:108]) & 0o111)
         return Member(safe_path(name, kind == "directory"), kind, size, executable, target)
+
+
+def tar_members(tar: Iterator[bytes]) -> Generator[Member, None, None]:
+    """Yield the members of a tar, which is produced in a thread of its own."""
+    with closing(ahead(tar)) as stream:
+        yield from TarReader(Pieces(stream))
 
 
 def _field_name(header: bytes) -> str:

@@ -19,8 +19,7 @@ QUEUED_PIECES = 8
 
 def cores() -> int:
     """Return how many processors this process may use, MOST_THREADS at most."""
-    usable = getattr(os, "sched_getaffinity", None)
-    return min(MOST_THREADS, len(usable(0)) if usable else os.cpu_count() or 1)
+    return min(MOST_THREADS, len(os.sched_getaffinity(0)))
 
 
 def sliced(data: bytes) -> Iterator[bytes]:

@@ -37,10 +37,10 @@ def identify(path: Path, origin: str | None = None) -> Package:
         return layout.package()._replace(size=source.size)
 
 
-def unpack(path: Path, tree: Path, info: Path | None = None, origin: str | None = None) -> Package:
+def unpack(path: Path, tree: Path, info: Path, origin: str | None = None) -> Package:
     """Unpack the archive at `path` into the existing, empty folder `tree`, and verify it.
 
-    conda's `info/` goes to the empty folder `info`, or nowhere. The file is opened once and
+    conda's `info/` goes to the empty folder `info`. The file is opened once and
     hashed in the same pass.
     Returns the package with its sha256 and an entry for each file and link, sorted by path.
     Raises ArchiveError, naming `origin` if given, when anything is wrong; what was written
@@ -50,7 +50,7 @@ def unpack(path: Path, tree: Path, info: Path | None = None, origin: str | None 
     with naming(path, origin), Source(path) as source, ExitStack() as open_things:
         layout = layout_of(source, path.name)
         folders = open_things.enter_context(Folders(tree))
-        aside = open_things.enter_context(Folders(info)) if info else None
+        aside = open_things.enter_context(Folders(info))
         writers = open_things.enter_context(Writers())
         placing = Placing(folders, layout.aside, aside, writers)
         members = open_things.enter_context(closing(layout.members()))

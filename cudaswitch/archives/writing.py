@@ -20,10 +20,10 @@ Piece = bytes | memoryview
 class Written:
     """A file on its way to the disk: `add` its pieces, `close` it, ask for its `sha256`.
 
-    `descriptor` is closed in any case; without one the file is only hashed.
+    `descriptor` is closed in any case.
     """
 
-    def __init__(self, thread: _Thread, descriptor: int | None, mode: int) -> None:
+    def __init__(self, thread: _Thread, descriptor: int, mode: int) -> None:
         self._thread = thread
         self._descriptor = descriptor
         self._mode = mode
@@ -51,14 +51,12 @@ class Written:
                 return
             if piece is not None:
                 self._hash.update(piece)
-                if self._descriptor is not None:
-                    write_out(self._descriptor, piece)
-            elif self._descriptor is not None:
+                write_out(self._descriptor, piece)
+            else:
                 os.fchmod(self._descriptor, self._mode)
         finally:
             if piece is None:
-                if self._descriptor is not None:
-                    os.close(self._descriptor)
+                os.close(self._descriptor)
                 self._done.set()
 
 
@@ -108,6 +106,6 @@ class Writers:
         for thread in self._threads:
             thread.stop()
 
-    def file(self, descriptor: int | None, mode: int) -> Written:
+    def file(self, descriptor: int, mode: int) -> Written:
         """Begin a file in the thread that has the least to do."""
         return Written(min(self._threads, key=lambda thread: thread.waiting), descriptor, mode)

@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from cudaswitch.activation import LIBRARY_FOLDERS
@@ -53,8 +53,8 @@ class Inventory:
     """A toolkit with the packages that it was composed of, none for an adopted one."""
 
     kit: Toolkit
-    packages: Sequence[Package] = ()
-    folders: Sequence[Path] = field(default=())
+    packages: Sequence[Package]
+    folders: Sequence[Path]
 
     @classmethod
     def of(cls, kit: Toolkit, stores: Iterable[Store]) -> Inventory:

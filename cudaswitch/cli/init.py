@@ -19,7 +19,7 @@ from cudaswitch.cli import output
 @click.argument(
     "shell",
     required=False,
-    metavar=f"[{'|'.join(row.name for row in shells.SHELLS.values() if row.init)}]",
+    metavar=f"[{'|'.join(shells.INTEGRATED)}]",
 )
 @click.option(
     "--install",

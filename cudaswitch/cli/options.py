@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from cudaswitch import settings, sources
@@ -44,6 +46,10 @@ components = click.option(
     show_default=True,
     metavar="SET",
     help="Parts of the toolkit to get: minimal, build, full or a list such as nvcc,cudart.",
+)
+name = click.option("-n", "--name", metavar="ENV", help="Environment by name.")
+prefix = click.option(
+    "-p", "--prefix", type=click.Path(path_type=Path), help="Environment by path."
 )
 platform = click.option(
     "--platform", type=click.Choice(PLATFORMS), help="Platform to use instead of this machine's."

@@ -47,10 +47,8 @@ def place_options(function: _Function) -> _Function:
             type=click.Path(path_type=Path),
             help="A directory tree (its .cuda-version).",
         ),
-        click.option(
-            "-p", "--prefix", type=click.Path(path_type=Path), help="Environment by path."
-        ),
-        click.option("-n", "--name", metavar="ENV", help="Environment by name."),
+        options.prefix,
+        options.name,
     ):
         function = option(function)
     return function
@@ -74,7 +72,7 @@ def chosen_place(
     folder = directory.absolute() if directory else Path(working_directory(os.environ))
     if told := why_no_folder(folder):
         raise EnvironmentNotFoundError(f"`{folder}` {told[0]}", told[1])
-    return pins.directory_pin(Path(os.path.normpath(folder)))
+    return Path(os.path.normpath(folder), VERSION_FILE)
 
 
 def _active() -> Environment | None:

@@ -26,8 +26,8 @@ from cudaswitch.toolkit import Toolkit
 @click.command(
     epilog=output.examples("cudaswitch resolve -n thesis", "cudaswitch resolve --driver 418.39")
 )
-@click.option("-n", "--name", metavar="ENV", help="Environment by name.")
-@click.option("-p", "--prefix", type=click.Path(path_type=Path), help="Environment by path.")
+@options.name
+@options.prefix
 @click.option("--driver", metavar="V", help="Assume this driver version.")
 @click.option("--cc", metavar="X.Y", help="Assume a GPU of this compute capability.")
 @click.option("--gcc", metavar="N", help="Assume this gcc version.")

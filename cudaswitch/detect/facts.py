@@ -41,11 +41,6 @@ def facts_of(
     EnvironmentNotFoundError when `prefix` is not a folder, RequestError for overrides that
     cannot be read.
     """
-    if platform is not None and platform not in PLATFORMS:
-        raise RequestError(
-            f"`{platform}` is not a platform (asked for by --platform)",
-            f"use one of {', '.join(PLATFORMS)}",
-        )
     asked, asked_source = asked_driver(driver)
     asked_cc = _capability(cc)
     asked_gcc = _gcc_major(gcc)
@@ -59,7 +54,6 @@ def facts_of(
         driver=asked or machine.driver,
         driver_source=asked_source or machine.driver_source,
         cc=(asked_cc,) if asked_cc else machine.cc,
-        cc_source="--cc" if asked_cc else machine.cc_source,
         gcc=(asked_gcc,) if asked_gcc is not None else machine.gcc,
         glibc=machine.glibc,
         conda=conda_program(os.environ),

@@ -26,7 +26,6 @@ class Machine(NamedTuple):
     driver: str | None = None
     driver_source: str = ""
     cc: tuple[str, ...] = ()
-    cc_source: str = ""
     gcc: tuple[int, ...] = ()
     glibc: str | None = None
 
@@ -43,12 +42,10 @@ def probe(
     found = gpus(avoid, root) if cc or (driver and version is None) else None
     if driver and version is None and found:
         version, source = found.driver, found.source
-    capabilities = found.cc if found and cc else ()
     return Machine(
         driver=version,
         driver_source=source,
-        cc=capabilities,
-        cc_source=found.source if found and capabilities else "",
+        cc=found.cc if found and cc else (),
         gcc=host_gccs(root),
         glibc=glibc(),
     )

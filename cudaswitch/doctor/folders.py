@@ -95,9 +95,8 @@ def homes(variables: Mapping[str, str]) -> Iterator[tuple[str, Kit]]:
     """Yield the toolkits that variables name; for a list each under `NAME:folder`."""
     for name in HOMES:
         value = variables.get(name, "")
-        parts = [(name, value)] if ":" not in value else []
-        parts += [(f"{name}:{part}", part) for part in value.split(":") if part and not parts]
-        for key, part in parts:
+        parts = {f"{name}:{at}": at for at in value.split(":")} if ":" in value else {name: value}
+        for key, part in parts.items():
             if part.startswith("/") and (kit := kit_at(part)):
                 yield key, kit
     compiler = variables.get("CUDACXX", "")

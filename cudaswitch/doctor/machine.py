@@ -9,11 +9,12 @@ from pathlib import Path
 
 from cudaswitch.activation import LIBRARY_FOLDERS
 from cudaswitch.compat.architectures import architectures, given_up, gpu_name
-from cudaswitch.compat.drivers import newest_cuda, releases, required
+from cudaswitch.compat.drivers import releases, required
 from cudaswitch.compat.sonames import soname
 from cudaswitch.compat.tables import cite
 from cudaswitch.doctor.model import ConfLine, Facts, Found, Kit, LinesOut, Rule
 from cudaswitch.doctor.parts import NVCC, first_that_has, having, place
+from cudaswitch.doctor.releases import newest_served, runs
 from cudaswitch.doctor.spelling import (
     REPAIR,
     aside,
@@ -35,8 +36,6 @@ _WSL = "/usr/lib/wsl/lib"
 
 def _driver_too_old(facts: Facts) -> Iterator[Found]:
     kit = facts.active
-    if not facts.needs.driver:
-        return
     if kit and kit.version:
         for block in check_driver(kit.version, facts.needs).blocks:
             evidence = f"`{kit.home}`: {block.text} ({block.source})"
@@ -45,16 +44,16 @@ def _driver_too_old(facts: Facts) -> Iterator[Found]:
 
 def _for_driver(facts: Facts, cuda: Version) -> str:
     """Bring a CUDA that the driver runs, installed or not; if there is none, another driver."""
-    fits = [kit for kit in facts.installed if not check_driver(kit.version, facts.needs).blocks]
+    fits = [kit for kit in facts.installed if runs(facts, kit.version)]
     if fits:
         return use_command(facts, fits[-1].name)
-    newest = newest_cuda(Version(facts.needs.driver or "0"), facts.needs.os)
+    newest = newest_served(facts)
     return install_command(facts, Request(str(newest))) if newest else _newer_driver(facts, cuda)
 
 
 def _framework_driver(facts: Facts) -> Iterator[Found]:
     for one in facts.resolution.frameworks:
-        if not facts.needs.driver or not one.cuda or not one.known:
+        if not one.cuda or not one.known:
             continue
         cuda = Version(one.cuda)
         for block in check_driver(cuda, facts.needs).blocks:
@@ -113,9 +112,7 @@ def _toolkit_for_gpu(facts: Facts, instead: Kit, cc: Version) -> str:
     part = NVCC if place(instead.has, NVCC) else None
 
     def serves(version: Version) -> bool:
-        known = any(row.lists(cc) for row in architectures(version))
-        runs = facts.needs.driver is None or not check_driver(version, facts.needs).blocks
-        return known and runs
+        return any(row.lists(cc) for row in architectures(version)) and runs(facts, version)
 
     fits = [kit for kit in having(facts, part) if serves(kit.version)]
     if fits:
@@ -189,7 +186,7 @@ def _smi_number(facts: Facts) -> Iterator[Found]:
 
 def taken_from_smi(facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield who asks for a version that nvidia-smi shows but is not installed, and the version."""
-    shown = newest_cuda(Version(facts.needs.driver), facts.needs.os) if facts.needs.driver else None
+    shown = newest_served(facts)
     for origin, request in facts.wanted.items():
         if shown and request == str(shown) and not _is_installed(facts, request):
             yield origin, request

@@ -80,8 +80,13 @@ def _ours(facts: Facts) -> tuple[Version | None, Version | None]:
 
 def newest_run(facts: Facts) -> Version:
     """Return the newest CUDA that the driver was made for, or the newest of all without one."""
+    return newest_served(facts) or releases()[0]
+
+
+def newest_served(facts: Facts) -> Version | None:
+    """Return the newest CUDA that the driver was made for, None without one."""
     driver = facts.needs.driver
-    return (newest_cuda(Version(driver), facts.needs.os) if driver else None) or releases()[0]
+    return newest_cuda(Version(driver), facts.needs.os) if driver else None
 
 
 def used_now(facts: Facts) -> Version | None:
@@ -99,8 +104,7 @@ def reach(facts: Facts, number: str) -> tuple[str, str]:
 
     `number` is what a message gives for it, 11040 for 11.4, or "".
     """
-    driver = facts.needs.driver
-    newest = newest_cuda(Version(driver), facts.needs.os) if driver else None
+    driver, newest = facts.needs.driver, newest_served(facts)
     if number:
         # cudaDriverGetVersion: 1000 times the major and 10 times the minor.
         newest = Version(f"{int(number) // 1000}.{int(number) % 1000 // 10}")

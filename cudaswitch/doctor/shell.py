@@ -38,8 +38,7 @@ def _leaving_out(
 def _empty(name: str) -> Callable[[Facts], Iterable[Found]]:
     def check(facts: Facts) -> Iterator[Found]:
         value, folders = facts.get(name), dict(_lists(facts))[name]
-        # The loader takes `;` for a separator, too; an empty list has no elements.
-        if value and any(not one.text for one in folders):
+        if any(not one.text for one in folders):
             yield Found(f"{name} is `{value}`", without(name))
 
     return check

@@ -107,6 +107,14 @@ def write_record(path: Path, record: Record) -> None:
     write_atomically(path, json.dumps(record._asdict()), lasting=False)
 
 
+def write_note(path: Path, text: str, *, lasting: bool = True) -> None:
+    """Write a small file into the cache, whole or not at all. Raises StoreError."""
+    try:
+        write_atomically(path, text, lasting=lasting)
+    except OSError as error:
+        raise StoreError(f"cannot write `{path}`: {error.strerror}") from None
+
+
 Span = tuple[int, int]
 """From the first byte to the one after the last."""
 
@@ -206,8 +214,7 @@ class Part:
 
     def begin(self, record: Record) -> None:
         """Empty the part, then note the validators under which its bytes are sent."""
-        self.path.unlink(missing_ok=True)
-        self._forget_ranges()
+        self.drop()
         self.path.write_bytes(b"")
         write_record(self.note_path, record)
 
@@ -218,8 +225,7 @@ class Part:
 
     def drop(self) -> None:
         self.path.unlink(missing_ok=True)
-        self._forget_ranges()
-        self.note_path.unlink(missing_ok=True)
+        self.finish()
 
 
 class Cache:

@@ -27,11 +27,14 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Session(requests.Session):
-    """A session that keeps the `access` by which it reaches servers."""
+    """Asks for files' own bytes; netrc, proxies and TLS as configured, or as `access` has them."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access = ANYBODY) -> None:
         super().__init__()
         self.access = access
+        self.headers.update(
+            {"User-Agent": f"cudaswitch/{__version__}", "Accept-Encoding": "identity"}
+        )
         for scheme in ("http://", "https://"):
             self.mount(scheme, ImpatientAdapter())
         if access.verify is False:
@@ -41,15 +44,6 @@ class Session(requests.Session):
     def resolve_redirects(self, *_: Any, **__: Any) -> Iterator[requests.Response]:
         """Yield nothing: `ask` follows redirects, and their bodies are not read."""
         return iter(())
-
-
-def new_session(access: Access = ANYBODY) -> Session:
-    """Return a session that asks for a file's own bytes; netrc, proxies and TLS as configured."""
-    session = Session(access)
-    session.headers.update(
-        {"User-Agent": f"cudaswitch/{__version__}", "Accept-Encoding": "identity"}
-    )
-    return session
 
 
 def ask(session: Session, url: str, headers: dict[str, str], limits: Limits) -> requests.Response:

@@ -14,9 +14,8 @@ import re
 from datetime import datetime, timezone
 from pathlib import Path
 
-from cudaswitch.download.cache import url_key
+from cudaswitch.download.cache import url_key, write_note
 from cudaswitch.download.urls import redact
-from cudaswitch.durable import write_atomically
 from cudaswitch.errors import SourceError, StoreError
 from cudaswitch.regular import read_json
 from cudaswitch.toolkit import is_sha256
@@ -48,15 +47,13 @@ def remember(cache: Path, url: str, sha256: str) -> None:
     with contextlib.suppress(StoreError):
         known = _read(path)
     if known is None or known[0] != sha256:
-        _write(path, {"url": redact(url), "sha256": sha256, "day": _today()})
+        today = datetime.now(timezone.utc).date().isoformat()
+        row = {"url": redact(url), "sha256": sha256, "day": today}
+        write_note(path, json.dumps(row) + "\n")
 
 
 def _place(cache: Path, url: str) -> Path:
     return cache / FOLDER / f"{url_key(url)}.json"
-
-
-def _today() -> str:
-    return datetime.now(timezone.utc).date().isoformat()
 
 
 def _read(path: Path) -> tuple[str, str] | None:
@@ -77,10 +74,3 @@ def _read(path: Path) -> tuple[str, str] | None:
             "remove it, or give the file's hash with --sha256",
         )
     return sha256, day
-
-
-def _write(path: Path, row: dict[str, str]) -> None:
-    try:
-        write_atomically(path, json.dumps(row) + "\n")
-    except OSError as error:
-        raise StoreError(f"cannot write `{path}`: {error.strerror}") from None

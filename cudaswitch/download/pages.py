@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cudaswitch.download.access import Limits
-from cudaswitch.download.client import ask, new_session, read_some
+from cudaswitch.download.client import Session, ask, read_some
 from cudaswitch.download.failures import Pace, TransientError, broken
 from cudaswitch.download.urls import refused
 
@@ -16,7 +16,7 @@ def read_page(url: str, limit: int) -> str:
     limits = Limits.from_environment()
     text = bytearray()
     try:
-        with new_session() as session, ask(session, url, {}, limits) as response:
+        with Session() as session, ask(session, url, {}, limits) as response:
             if response.status_code != 200:
                 raise broken(url, response)
             pace = Pace(limits)

@@ -7,18 +7,19 @@ the others go on.
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
+from typing import BinaryIO
 
 from cudaswitch.download.access import GRACE, Access, Limits
 from cudaswitch.download.cache import Part, Record, Span, gaps
-from cudaswitch.download.client import Session, ask, new_session, range_of, read_some
+from cudaswitch.download.client import Session, ask, range_of, read_some
 from cudaswitch.download.failures import AGAIN, Pace, StoppedError, TransientError
 from cudaswitch.errors import SourceError
+from cudaswitch.regular import write_out
 
 CONNECTIONS = 8
 WATCH = 0.15
@@ -108,23 +109,24 @@ class Ranges:
 
     def _work(self) -> None:
         try:
-            with new_session(self.access) as session, self.part.open() as out:
+            with Session(self.access) as session, self.part.open() as out:
                 while not self._end.is_set():
                     with self._lock:
                         if not self._todo:
                             return
                         span = self._todo.popleft()
-                    self._fetch(session, out.fileno(), span)
+                    self._fetch(session, out, span)
         except (SourceError, ChangedError):
             self._errors.append(ChangedError())
             self._end.set()
         except Exception as error:  # raised in the caller's thread, if no other fetches the rest
             self._errors.append(error)
 
-    def _fetch(self, session: Session, descriptor: int, span: Span) -> None:
+    def _fetch(self, session: Session, out: BinaryIO, span: Span) -> None:
         """Fetch one span; after a failure, give back the rest of it."""
         at, end = span
         noted = at
+        out.seek(at)
         headers = {
             "Range": f"bytes={at}-{end - 1}",
             "If-Range": self.record.etag or self.record.modified,
@@ -139,7 +141,7 @@ class Ranges:
                 while not self._end.is_set() and (piece := read_some(response, self.limits)):
                     if at + len(piece) > end:
                         raise ChangedError
-                    _write(descriptor, at, piece)
+                    write_out(out.fileno(), piece)
                     at += len(piece)
                     if at - noted >= _NOTED_AT_ONCE:
                         self._note((noted, at))
@@ -158,10 +160,3 @@ class Ranges:
         with self._lock:
             self.part.note(span)
             self._arrived += span[1] - span[0]
-
-
-def _write(descriptor: int, at: int, piece: bytes) -> None:
-    view = memoryview(piece)
-    while view:
-        count = os.pwrite(descriptor, view, at)
-        view, at = view[count:], at + count

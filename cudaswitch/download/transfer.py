@@ -25,7 +25,6 @@ from cudaswitch.download.client import (
     ask,
     begun_record,
     continued_size,
-    new_session,
     read_some,
     refuse_coding,
     takes_ranges,
@@ -75,7 +74,7 @@ class Transfer:
         """Return the file's path in the cache, or raise SourceError or StoreError."""
         failures, reached = 0, self.part.arrived
         self._began = time.monotonic()
-        with new_session(self.access) as session:
+        with Session(self.access) as session:
             while True:
                 try:
                     return self._attempt(session)

@@ -101,7 +101,6 @@ class Facts(NamedTuple):
     driver: str | None = None
     driver_source: str = ""
     cc: tuple[str, ...] = ()
-    cc_source: str = ""
     gcc: tuple[int, ...] = ()
     glibc: str | None = None
     conda: str = "conda"

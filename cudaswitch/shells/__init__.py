@@ -124,7 +124,7 @@ def refuse_ksh(name: str) -> None:
 def login_shell(variables: Mapping[str, str]) -> str:
     """Name the row of the user's login shell, bash if there is none for $SHELL."""
     try:
-        return shell_named(variables.get("SHELL", "").rpartition("/")[2]).name
+        return shell_named(variables.get("SHELL", "")).name
     except ChoiceError:
         return "bash"
 

@@ -60,6 +60,12 @@ class Sought(NamedTuple):
             named or bool(self.cudnn and self.cudnn.starts_with(version))
         )
 
+    def wants(self, found: Listed) -> bool:
+        """Tell whether something that a source has matches."""
+        if found.component == "cuda":
+            return self.wants_toolkit(found.version)
+        return self.wants_cudnn(found.version) and self.wants_built_for(found.cuda)
+
     def wants_built_for(self, cuda: str | None) -> bool:
         """Tell whether a cuDNN built for that CUDA (a request text) goes with the toolkits."""
         prefix = self.cuda.prefix if self.cuda else None
@@ -163,8 +169,6 @@ def index(name: str, channels: Sequence[str] = ()) -> Index:
 
 
 def require(name: str, channels: Sequence[str] = ()) -> None:
-    """Raise RequestError if there is no such source, or channels are given and it has none."""
-    if name not in NAMES:
-        raise RequestError(f"`{name}` is not a source", f"choose from {', '.join(NAMES)}")
+    """Raise RequestError if channels are given and the source has none."""
     if channels and name != "conda":
         raise RequestError(f"`{name}` has no channels", "--channel requires --from conda")

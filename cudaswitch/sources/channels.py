@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -173,12 +173,11 @@ def condas_settings(*, offline: bool) -> Condarc:
     return conda
 
 
-def chosen_channels(names: Sequence[str], platform: str, *, offline: bool) -> Iterator[Channel]:
-    """Yield the channels with these names, or the usual ones if there are none, in order."""
+def chosen_channels(names: Sequence[str], platform: str, *, offline: bool) -> list[Channel]:
+    """Return the channels with these names, or the usual ones if there are none, in order."""
     conda = condas_settings(offline=offline)
-    for name in names or usual_channels():
-        for place in places(name, conda):
-            yield Channel(place, platform, offline=offline or conda.offline)
+    found = [place for name in names or usual_channels() for place in places(name, conda)]
+    return [Channel(place, platform, offline=offline or conda.offline) for place in found]
 
 
 def refuse_unread(what: str, channels: Sequence[Channel]) -> None:

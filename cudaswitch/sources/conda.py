@@ -7,7 +7,7 @@ build, of that the `.conda`. From 12 on it is many packages, see `sources.split`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,7 +48,7 @@ class Channels:
         The first channel with a fitting toolkit is taken. `components` is for toolkits that
         come in pieces. Raises SourceError or RequestError.
         """
-        channels = list(self._channels(platform, offline))
+        channels = self._channels(platform, offline)
         channel, toolkit = _first(request, channels, platform)
         release = None
         beside: list[Record] = []
@@ -70,24 +70,24 @@ class Channels:
         self, cudnn: str, cuda: Version, *, workdir: Path, platform: str, offline: bool
     ) -> Delivery:
         """Bring the newest cuDNN with the version prefix `cudnn` that was built for that CUDA."""
-        records = cudnn_records(cudnn, cuda, list(self._channels(platform, offline)))
+        records = cudnn_records(cudnn, cuda, self._channels(platform, offline))
         found = Chosen(tuple(record.wanted() for record in _with_files(records)[0]))
         return bring(found, "conda", workdir=workdir, offline=offline)
 
     def newest(self, request: Request, *, platform: str) -> Version:
         """Tell which release `obtain` would bring."""
-        channels = list(self._channels(platform, offline=False))
+        channels = self._channels(platform, offline=False)
         return _first(request, channels, platform)[1].version
 
     def newest_cudnn(self, cudnn: str, cuda: Version, *, platform: str) -> Version:
         """Tell which cuDNN `obtain_cudnn` would bring."""
-        channels = list(self._channels(platform, offline=False))
+        channels = self._channels(platform, offline=False)
         return cudnn_records(cudnn, cuda, channels)[0].version
 
     def listed(self, sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
         """List what the channels have that matches `sought`, each version in its newest build."""
         found: dict[tuple[str, ...], tuple[Record, Listed]] = {}
-        channels = list(self._channels(platform, offline))
+        channels = self._channels(platform, offline)
         for channel in channels:
             for record in _sought_in(channel, sought):
                 listed = _listed(record, channel, platform)
@@ -95,12 +95,12 @@ class Channels:
                 rival = found.get(key)
                 if rival is None or record.rank > rival[0].rank:
                     found[key] = record, listed
-        fitting = [listed for _, listed in found.values() if _is_sought(listed, sought)]
+        fitting = [listed for _, listed in found.values() if sought.wants(listed)]
         if not fitting:
             refuse_unread("CUDA" if "cuda" in sought.components else "cuDNN", channels)
         return fitting
 
-    def _channels(self, platform: str, offline: bool) -> Iterable[Channel]:
+    def _channels(self, platform: str, offline: bool) -> list[Channel]:
         return chosen_channels(self.names, platform, offline=offline)
 
 
@@ -113,19 +113,12 @@ def _sought_in(channel: Channel, sought: Sought) -> Iterator[Record]:
         records = channel.own if old else channel.everything
         yield from (one for one in records if one.name in (SINGLE, split.META))
     if "cudnn" in sought.components:
-        yield from (one for one in channel.own if one.name == "cudnn")
+        yield from (one for one in channel.own if one.name == "cudnn" and cuda_of(one))
 
 
 def _with_files(cudnn: list[Record]) -> tuple[list[Record], list[Record]]:
     """Split the records of one cuDNN into those with files and the empty one that requires them."""
     return (cudnn[1:], cudnn[:1]) if is_in_pieces(cudnn[0]) else (cudnn, [])
-
-
-def _is_sought(listed: Listed, sought: Sought) -> bool:
-    if listed.component == "cuda":
-        return sought.wants_toolkit(listed.version)
-    fits = listed.cuda is not None and sought.wants_built_for(listed.cuda)
-    return fits and sought.wants_cudnn(listed.version)
 
 
 def _listed(record: Record, channel: Channel, platform: str) -> Listed:

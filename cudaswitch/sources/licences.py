@@ -13,9 +13,8 @@ from collections.abc import Collection
 from datetime import datetime, timezone
 
 from cudaswitch import talk
+from cudaswitch.download.cache import write_note
 from cudaswitch.download.urls import redact
-from cudaswitch.durable import write_atomically
-from cudaswitch.errors import StoreError
 from cudaswitch.paths import cache
 from cudaswitch.sources.redist import LICENCES
 
@@ -33,11 +32,7 @@ def tell_once(licence: str, url: str) -> None:
     talk.show(f"licence: {licence}, accepted by installing: {url}")
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     said = {"licence": licence, "url": url, "accepted": now}
-    try:
-        note.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(note, json.dumps(said, indent=2) + "\n")
-    except OSError as error:
-        raise StoreError(f"cannot write `{note}`: {error.strerror}") from None
+    write_note(note, json.dumps(said, indent=2) + "\n")
 
 
 def tell_of_locked(urls: Collection[str]) -> None:

@@ -135,11 +135,7 @@ def listed(sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
                 found += answer
     if missing and not found:
         raise missing
-    return [each for each in found if each.component == "cuda" or _is_sought(sought, each)]
-
-
-def _is_sought(sought: Sought, cudnn: Listed) -> bool:
-    return sought.wants_cudnn(cudnn.version) and sought.wants_built_for(cudnn.cuda)
+    return list(filter(sought.wants, found))
 
 
 def _indexed(product: str, release: Version, platform: str, offline: bool) -> list[Listed]:

@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -23,9 +24,6 @@ from cudaswitch.paths import cache
 from cudaswitch.platforms import home_folder
 from cudaswitch.sources.choosing import instead
 from cudaswitch.versions import Request, Version, is_version
-
-if sys.platform == "linux":
-    import resource
 
 _SETTINGS = {
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
@@ -105,10 +103,9 @@ def _bounded(
     """Wait for pip and return its output, within bounds: an index may send data without end."""
     seconds = Limits.from_environment().seconds
     try:
-        if sys.platform == "linux":
-            # pip may have ended already.
-            with contextlib.suppress(OSError, ValueError):
-                resource.prlimit(pip.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
+        # pip may have ended already.
+        with contextlib.suppress(OSError, ValueError):
+            resource.prlimit(pip.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0 and not (stop and stop.is_set()):
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -170,11 +170,10 @@ def listed(sought: Sought, *, platform: str, offline: bool) -> list[Listed]:
             continue
         for version in answer:
             if name == _META:
-                if sought.wants_toolkit(version):
-                    found.append(_listed("cuda", version, version.minor, platform))
-            elif sought.wants_cudnn(version) and sought.wants_built_for(name[-2:]):
+                found.append(_listed("cuda", version, version.minor, platform))
+            else:
                 found.append(_listed("cudnn", version, name[-2:], platform))
-    return found
+    return list(filter(sought.wants, found))
 
 
 def _listed(component: str, version: Version, cuda: str, platform: str) -> Listed:

@@ -19,10 +19,10 @@ from typing import Any
 from cudaswitch.archives.faults import FaultError
 from cudaswitch.archives.streams import Source, decoded
 from cudaswitch.download.access import ANYBODY, Access
+from cudaswitch.download.cache import write_note
 from cudaswitch.download.fetching import fetch
 from cudaswitch.download.urls import redact
-from cudaswitch.durable import write_atomically
-from cudaswitch.errors import NotFoundError, SourceError, StoreError, UnreachableError
+from cudaswitch.errors import NotFoundError, SourceError, UnreachableError
 from cudaswitch.paths import cache
 from cudaswitch.sources import shards
 
@@ -108,7 +108,7 @@ def _kept(path: Path, read: Callable[[Source], Iterable[tuple[str, dict[str, Any
             known: Records = json.loads(kept.read_bytes())
         except (OSError, ValueError):
             known = dict(_few(read(source)))
-            _keep(kept, known)
+            write_note(kept, json.dumps(known), lasting=False)
         return known
 
 
@@ -117,14 +117,6 @@ def _few(records: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, d
         if count > RECORDS:
             raise ValueError("it has too many records of CUDA")
         yield found
-
-
-def _keep(path: Path, records: Records) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(records), lasting=False)
-    except OSError as error:
-        raise StoreError(f"cannot write `{path}`: {error.strerror}") from None
 
 
 def _whole(

@@ -99,10 +99,11 @@ def unpacked(make: Callable[[bytes], bytes]) -> Callable[[bytes], object]:
 
     def parse(data: bytes) -> object:
         with tempfile.TemporaryDirectory(dir=_WORK) as folder:
-            path, tree = Path(folder, "package"), Path(folder, "tree")
+            path, tree, info = (Path(folder, name) for name in ("package", "tree", "info"))
             path.write_bytes(make(data))
             tree.mkdir()
-            return unpacking.unpack(path, tree)
+            info.mkdir()
+            return unpacking.unpack(path, tree, info)
 
     return parse
 
