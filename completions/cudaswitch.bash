@@ -34,7 +34,7 @@ _cudaswitch_quoted() {
     done
 }
 
-# stores = the folders of all stores, the person's own first.
+# stores = the folders of all stores, the user's own first.
 _cudaswitch_find_stores() {
     local rest=${CUDASWITCH_STORES-}
     stores=("${CUDASWITCH_HOME:-${_cudaswitch_root:-${XDG_DATA_HOME:-${HOME-}/.local/share}/cudaswitch}}")
@@ -338,9 +338,9 @@ _cudaswitch_argument() {
     esac
 }
 
-# With patterns expanded as bash does it by itself, whatever the person has set.
+# With words and patterns as bash has them by itself, whatever the user has set.
 _cudaswitch() {
-    local flags=$- shell=$BASHOPTS
+    local flags=$- shell=$BASHOPTS IFS=$' \t\n'
     set +f
     shopt -u failglob
     _cudaswitch_complete

@@ -1,6 +1,6 @@
 # fish completion for cudaswitch, made by completions/generate.py. It starts no process.
 
-# The folders of all stores, the person's own first.
+# The folders of all stores, the user's own first.
 function __cudaswitch_complete_stores
     set -l own ~/.local/share/cudaswitch
     if test -n "$CUDASWITCH_HOME"
@@ -32,6 +32,8 @@ end
 function __cudaswitch_complete_aliases
     for store in (__cudaswitch_complete_stores)
         for file in $store/aliases/*
+            # A pipe would block.
+            test -f $file -a -r $file; or continue
             read --local meant < $file
             printf '%s\t%s\n' (string split --right --max 1 --fields 2 / -- $file) "$meant"
         end

@@ -21,10 +21,10 @@ Offers = dict[str, str]
 
 _BASH = """
 source "$1" || exit
-$2
+eval "$2"
 shift 2
 for line; do
-    read -ra COMP_WORDS <<< "$line"
+    IFS=' ' read -ra COMP_WORDS <<< "$line"
     if [[ $line == *' ' ]]; then COMP_WORDS+=(''); fi
     COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMP_LINE=$line COMP_POINT=${#line}
     _cudaswitch

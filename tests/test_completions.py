@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -49,10 +50,20 @@ def stocked(home: Home) -> Home:
     return home
 
 
-@pytest.mark.parametrize("option", ["shopt -s failglob", "set -f"])
-def test_bash_that_expands_patterns_in_another_way(stocked: Home, option: str) -> None:
-    lines = ["cudaswitch use ", "cudaswitch which "]
+@pytest.mark.parametrize("option", ["shopt -s failglob", "set -f", "IFS=:", "IFS=$'\\n'", "IFS="])
+def test_bash_that_reads_words_and_patterns_in_another_way(stocked: Home, option: str) -> None:
+    asked = ("use ", "which ", "alias --delete thesis ", "search cuda 12.4", "config set offline ")
+    lines = [f"cudaswitch {line}" for line in asked]
     assert by_bash(stocked, lines, option) == by_bash(stocked, lines)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_an_alias_that_cannot_be_read(stocked: Home, shell: str) -> None:
+    """A broken link, or a pipe, which nobody may wait for, among the files of aliases."""
+    (stocked.store / "aliases/broken").symlink_to("gone")
+    os.mkfifo(stocked.store / "aliases/pipe")
+    [offered] = offers(shell, stocked, "cudaswitch use ")
+    assert offered.keys() - {"broken", "pipe"} >= REQUESTS
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -301,5 +301,6 @@ def test_offline(tmp_path: Path, server: FolderServer) -> None:
     condarc(tmp_path, f"channels: [{server.url}/lab/cuda]\noffline: true")
     with pytest.raises((NotFoundError, SourceError)) as caught:
         obtain(tmp_path)
+    assert "(conda's settings have `offline` true)" in caught.value.message
     assert caught.value.hint == "conda config --set offline false"
     assert not server.asked

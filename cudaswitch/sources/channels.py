@@ -184,11 +184,11 @@ def refuse_unread(what: str, channels: Sequence[Channel]) -> None:
     """Raise SourceError if `what` may be missing only because an index was not read offline."""
     if any(channel.unread for channel in channels):
         shown = named([channel for channel in channels if channel.unread])
+        by_conda = read_condarc(os.environ).offline
+        why = " (conda's settings have `offline` true)" if by_conda else ""
         raise SourceError(
-            f"no {what} is known offline: the cache has no index of {shown}",
-            "conda config --set offline false"
-            if read_condarc(os.environ).offline
-            else settings.way_online(),
+            f"no {what} is known offline{why}: the cache has no index of {shown}",
+            "conda config --set offline false" if by_conda else settings.way_online(),
         )
 
 
