@@ -88,7 +88,7 @@ def cache() -> Path:
 
 
 def real_path(path: str) -> str:
-    """Return a path with links resolved; unchanged if this process's locale cannot encode it."""
+    """Return a path with links resolved; unchanged if it has no bytes: JSON may say anything."""
     try:
         return os.path.realpath(path)
     except UnicodeEncodeError:

@@ -218,7 +218,7 @@ def out_of_reach(kit: Toolkit) -> Store | None:
     """
     try:
         os.stat(kit.ground)
-    # This process's locale may be unable to encode it.
+    # A damaged record may name what has no bytes.
     except (OSError, UnicodeEncodeError) as error:
         is_closed = not isinstance(error, (FileNotFoundError, NotADirectoryError))
         ground = real_path(kit.ground)

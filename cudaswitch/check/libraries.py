@@ -21,6 +21,8 @@ from cudaswitch.versions import Version
 _SECONDS = 120.0
 """For one library; one of a gigabyte may come over a network."""
 _AT_ONCE = 8
+_ALONE = ("-I", "-S", "-X", "utf8")
+"""No more than Python itself, and paths as they are on disk in every locale."""
 _ABSENT = re.compile(r"(\S+\.so[^\s:]*): cannot open shared object file")
 
 
@@ -43,7 +45,7 @@ def prove(inventory: Inventory, environment: Mapping[str, str], folder: Path) ->
             "call": [call.kind, call.function] if call else None,
             "hash": _is_hashed(library),
         }
-        command = [sys.executable, "-I", "-S", child.__file__, json.dumps(asked)]
+        command = [sys.executable, *_ALONE, child.__file__, json.dumps(asked)]
         done = bounded.run(command, environment, folder, _SECONDS)
         if done.code != 0:
             return _result(library, "failed", f"loading it {done.ended or done.trouble}")
