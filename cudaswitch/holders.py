@@ -9,13 +9,13 @@ from cudaswitch.decision import answer, toolkit_at, version_file, working_direct
 from cudaswitch.environments import (
     entered,
     environment_at,
-    environment_pinned_by,
     pin_of,
     read_request,
 )
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.named import known_environments
 from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.ownership import is_anothers
 from cudaswitch.paths import home, listed, real_path
 from cudaswitch.regular import read_json, toolkit_is_there
 from cudaswitch.store import all_toolkits, dealias
@@ -31,10 +31,14 @@ NOTE_BYTES = 64 << 10
 
 
 class WrittenPin(NamedTuple):
-    """A pin that was written: its file, and for hooks the toolkit's path baked into them."""
+    """A pin that was written: its file, and for hooks the toolkit's path baked into them.
+
+    `held` is the toolkit that answered a version file when it was pinned.
+    """
 
     path: str
     hooked: str | None
+    held: str | None = None
 
     @property
     def prefix(self) -> str:
@@ -45,7 +49,8 @@ class WrittenPin(NamedTuple):
     def shown(self) -> str:
         if self.hooked is not None:
             return self.prefix
-        return "you (--global)" if _place(self.path) == _place(home().at("global")) else self.path
+        is_users = _place(self.path) == _place(home().at("global"))
+        return "you (--global)" if is_users and not is_anothers(self.path) else self.path
 
 
 class Holding(NamedTuple):
@@ -62,9 +67,7 @@ class Holding(NamedTuple):
     def request(self) -> str | None:
         """What it asks for, None if it cannot be read."""
         try:
-            # An environment's pin counts for all who enter it, whoever owns it.
-            anyones = environment_pinned_by(self.file) is not None
-            return str(read_request(self.file, anyones=anyones))
+            return str(read_request(self.file, anyones=True))
         except CudaswitchError:
             return None
 
@@ -88,13 +91,16 @@ def without_toolkit(
 
 
 def _gets(record: WrittenPin, adopted: Mapping[str, Toolkit]) -> str | None:
+    if record.hooked is None and not os.access(record.path, os.R_OK):
+        return record.held
     path = _hooked(record)
     is_there = path is not None and (path == "system" or toolkit_is_there(path))
     if path is not None and is_there and not _became_another(record, adopted.get(real_path(path))):
         return path
-    # If it is gone, as when the store was moved, the integration takes what answers now.
+    # If it is gone, as when the store was moved, the integration takes what answers now. Another
+    # user's file decides nothing for us, but its owner needs what it asks for.
     try:
-        return answer(read_request(record.path)).want.home
+        return answer(read_request(record.path, anyones=True)).want.home
     except CudaswitchError:
         return None if is_there else path
 
@@ -152,10 +158,10 @@ def written_pins() -> list[WrittenPin]:
         try:
             row = read_json(f"{folder}/{name}", NOTE_BYTES)
             written = os.stat(f"{folder}/{name}").st_mtime_ns
-            path, hooked = row["path"], row["hooked"]
+            path, *homes = row["path"], row["hooked"], row.get("held")
             # os.stat would take a number for a file descriptor.
-            if isinstance(path, str) and may_pin(path) and (hooked is None or real_path(hooked)):
-                noted.append((written, WrittenPin(path, hooked)))
+            if isinstance(path, str) and may_pin(path) and all(map(_is_home, homes)):
+                noted.append((written, WrittenPin(path, *homes)))
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             # A damaged note is as good as none: what counts is the pin itself, if it is there.
             continue
@@ -164,6 +170,10 @@ def written_pins() -> list[WrittenPin]:
     found = {_place(record.path): record for _, record in noted}
     there = sorted(found.values())
     return [*there, *_unnoted([record.path for record in there])]
+
+
+def _is_home(value: str | None) -> bool:
+    return value is None or bool(real_path(value))
 
 
 def _place(path: str) -> str:

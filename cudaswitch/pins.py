@@ -61,7 +61,8 @@ def pin_file(path: Path, request: Request) -> Toolkit | None:
     anothers = is_anothers(path)
     try:
         with own_store().pinning():
-            write_all({**_note(path, None), _written(path): pin_text(request)}, kept=True)
+            note = _note(path, None, held=kit and kit.path)
+            write_all({**note, _written(path): pin_text(request)}, kept=True)
     except OSError as error:
         raise StoreError(
             f"cannot write `{error.filename}`: {error.strerror}",
@@ -214,6 +215,6 @@ def _record_of(path: str | Path) -> Path:
     return home().pins / sha256(os.fsencode(path)).hexdigest()[:16]
 
 
-def _note(path: str | Path, hooked: str | None, **more: str) -> dict[Path, str]:
+def _note(path: str | Path, hooked: str | None, **more: str | None) -> dict[Path, str]:
     """Return the note of a pin. It is written first: a pin without a note holds no toolkit."""
     return {_record_of(path): json.dumps({"path": str(path), "hooked": hooked, **more}) + "\n"}

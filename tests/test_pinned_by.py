@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
 import stat
 import subprocess
@@ -16,6 +17,7 @@ from checks import refused, snapshot, succeeded
 from homes import Home
 from shells.conda import conda_prefix
 from stock import BARE, FULL, stored, toolkit
+from tools import closed, root_only
 
 
 def test_what_is_pinned_stays_unless_forced(stocked: Home, tmp_path: Path) -> None:
@@ -137,6 +139,7 @@ def test_damaged_notes_about_pins_do_no_harm(stocked: Home, tmp_path: Path) -> N
     notes = [(None, None), (1, None), ("/a\0b", None), ("/\ud800", ""), ([], {})]
     notes += [(pin, damaged) for damaged in (5, "\0", ["/"])]
     texts += [json.dumps({"path": path, "hooked": hooked}) for path, hooked in notes]
+    texts += [json.dumps({"path": pin, "hooked": None, "held": held}) for held in (5, {}, "\0")]
     for number, text in enumerate(texts):
         path = stocked.store / "pins" / f"{number}.tmp"
         path.write_text(text, errors="surrogateescape")
@@ -323,6 +326,43 @@ def test_what_may_not_be_looked_at_pins_nothing(stocked: Home, tmp_path: Path) -
     finally:
         for folder in shut:
             folder.chmod(0o755)
+
+
+@root_only
+def test_another_users_version_file_and_global_pin_hold_what_they_ask_for(
+    stocked: Home, tmp_path: Path
+) -> None:
+    """They decide nothing for us, but what they ask for is not taken from their owner."""
+    project = tmp_path / "project"
+    project.mkdir()
+    succeeded(stocked.run("pin", "10.1", "--dir", project))
+    succeeded(stocked.run("pin", BARE, "--cudnn", "none", "--global"))
+    everywhere = stocked.store / "global"
+    for path in (project / ".cuda-version", everywhere):
+        os.chown(path, 12345, 12345)
+    done = stocked.run("list", "--json")
+    kits = json.loads("".join(succeeded(done)))["toolkits"]
+    pinned = {kit["name"]: kit["pinned_by"] for kit in kits}
+    assert pinned == {BARE: [str(everywhere)], FULL: [f"{project}/.cuda-version"]}
+    for name, holder in ((FULL, project), (BARE, everywhere)):
+        refused(stocked.run("remove", name), f"pinned by {holder}", hint="--force")
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_a_version_file_that_is_closed_holds_what_it_was_pinned_to(
+    stocked: Home, tmp_path: Path, what: str
+) -> None:
+    """A file that may not be read, as below another user's home, holds what answered its pin."""
+    project = tmp_path / "project"
+    project.mkdir()
+    succeeded(stocked.run("pin", "10.1", "--dir", project))
+    with closed(project if what == "folder" else project / ".cuda-version"):
+        done = stocked.run_plainly("remove", FULL)
+        refused(done, f"pinned by {project}/.cuda-version", hint="--force")
+        assert stocked.run_plainly("list").stderr == ""
+        succeeded(stocked.run_plainly("remove", "--force", FULL))
+        told = f"pinned, but not installed: {project}/.cuda-version (which cannot be read)"
+        assert told in stocked.run_plainly("list").stderr
 
 
 def test_a_groups_environment_stays_the_groups(stocked: Home, tmp_path: Path) -> None:
