@@ -152,7 +152,7 @@ def remove(shell: shells.Shell, edit: Edit) -> None:
 
     The next run finishes what was killed in between, as the line is still there. Without a line
     the file stays: another startup file may load it, by ZDOTDIR or from another HOME. So does
-    a file that we may not delete, which is reported.
+    one that others may load or that we may not delete, which is reported.
     """
     if edit.before == edit.after:
         apply(edit)
@@ -160,17 +160,26 @@ def remove(shell: shells.Shell, edit: Edit) -> None:
     with _alone():
         edit = _as_it_is(edit, _removing(edit.path))
         file = ready.path_of(shell)
-        was_ready, may_go = os.path.isfile(file), os.access(file.parent, os.W_OK)
-        if may_go and edit.before != edit.after:
+        was_ready, why_stays = os.path.isfile(file), _why_stays(file)
+        if why_stays is None and edit.before != edit.after:
             ready.remove(shell)
         try:
             apply(edit)
         except CudaswitchError:
-            if was_ready and may_go:
+            if was_ready and why_stays is None:
                 ready.write(shell)
             raise
-    if was_ready and not may_go:
-        say(f"`{file}` stays, which does no harm: you cannot delete it")
+    if was_ready and why_stays:
+        say(f"`{file}` stays, which does no harm: {why_stays}")
+
+
+def _why_stays(file: Path) -> str | None:
+    """Say why a ready file stays without the line that loads it; None if it is to be removed."""
+    if not os.access(file.parent, os.W_OK):
+        return "you cannot delete it"
+    if os.stat(home().folder).st_mode & stat.S_IWGRP:
+        return "others in the store's group may load it"
+    return None
 
 
 @contextlib.contextmanager

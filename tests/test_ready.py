@@ -286,3 +286,22 @@ def test_a_ready_file_that_cannot_be_deleted_keeps_no_line(home: Home, shut: lis
     assert told.endswith(".bashrc` no longer loads cudaswitch")
     assert (home.path / ".bashrc").read_text() == "# mine\n"
     assert snapshot(home.store) == before
+
+
+def test_in_a_groups_store_the_ready_file_stays_for_the_others(home: Home, tmp_path: Path) -> None:
+    """A member who no longer loads it leaves the file that others' startup files load."""
+    home.store.mkdir()
+    home.store.chmod(0o2775)
+    (tmp_path / "other").mkdir()
+    others = {"HOME": str(tmp_path / "other")}
+    succeeded(home.run("init", "--install", "bash", **others))
+    install(home, "bash")
+    before = snapshot(home.store)
+    done = home.run("init", "--remove", "bash")
+    assert succeeded(done) == []
+    *_, stays, told = done.stderr.splitlines()
+    why = "which does no harm: others in the store's group may load it"
+    assert stays == f"cudaswitch: `{home.store}/init/bash` stays, {why}"
+    assert told.endswith(".bashrc` no longer loads cudaswitch")
+    assert not (home.path / ".bashrc").exists()
+    assert snapshot(home.store) == before
