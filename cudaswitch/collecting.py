@@ -248,7 +248,8 @@ def _cached(cache: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste
 def _of_url(path: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste]:
     if match := _PART.fullmatch(path.name):
         part, locked_by = path.with_name(f"{match['key']}.part"), f"{match['key']}.lock"
-        if match["beside"] and os.path.exists(part):
+        # What is beside a part goes with it, or has just gone with it.
+        if match["beside"] and (os.path.exists(part) or not os.path.lexists(path)):
             return []
         with contextlib.suppress(OSError), Lock(path.with_name(locked_by)) as lock:
             if lock.take(make=not dry_run) and lock.works:

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from checks import succeeded
 from cudaswitch.download.fetching import fetch
 from downloads.served import CONTENT, HASH, leave_part, parts, whole_files
+from homes import Home
 from http_server import Server
 
 
@@ -114,3 +116,17 @@ def test_a_stopped_process_does_not_stop_another(server: Server, cache: Path) ->
     assert child.communicate()[0].strip() == str(cache / HASH)
     assert (cache / HASH).read_bytes() == CONTENT
     assert parts(cache) == []
+
+
+def test_gc_takes_a_part_with_what_belongs_to_it(home: Home, server: Server) -> None:
+    cache = Path(home.env["XDG_CACHE_HOME"]) / "cudaswitch"
+    leave_part(cache, server.url("cut"))
+    [part] = parts(cache)
+    beside = [part.with_name(part.name + end) for end in (".json", ".ranges")]
+    beside[1].write_text("0 524288\n")
+    assert beside[0].is_file()
+    found = [home.run("gc", *options) for options in (["--dry-run"], [])]
+    for done in found:
+        assert [line.split()[-1] for line in succeeded(done)] == [str(part)]
+        assert "skipped" not in done.stderr
+    assert not any(path.exists() for path in (part, *beside))
