@@ -14,7 +14,7 @@ from pathlib import Path
 from cudaswitch import settings
 from cudaswitch.activation import Want
 from cudaswitch.contents import read_contents
-from cudaswitch.durable import write_all, write_atomically
+from cudaswitch.durable import restorable, write_all, write_atomically
 from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.ownership import is_anothers
 from cudaswitch.paths import FINGERPRINT, Home, listed, stores
@@ -126,8 +126,10 @@ class OwnStore(Store):
     def set_alias(self, name: str, request: str | None) -> None:
         """Name a request, or remove the name with None."""
         require_writable(self.home)
-        with self.changing():
-            write_all({self.home.aliases / name: request and request + "\n"})
+        file = self.home.aliases / name
+        with contextlib.ExitStack() as held, self.changing() as undo:
+            held.enter_context(restorable(file, undo))
+            write_all({file: request and request + "\n"})
 
     def remember(self, request: Request) -> None:
         """Keep a ready answer for a range from now on, if this store has a toolkit for it.

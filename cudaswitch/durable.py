@@ -83,7 +83,7 @@ def write_all(
         }
         if lasting or len(texts) > 1:
             for path in texts:
-                undo.callback(_put_back, path, temporaries.enter_context(_before(path)))
+                temporaries.enter_context(restorable(path, undo))
         for path in texts:
             with _naming(path):
                 if path in fresh:
@@ -320,8 +320,8 @@ def make_folders(folder: Path, undo: contextlib.ExitStack, *, lasting: bool) -> 
 
 
 @contextlib.contextmanager
-def _before(path: Path) -> Iterator[Path | None]:
-    """Yield a second name, or a copy, of a file about to be replaced; None if there is no file."""
+def restorable(path: Path, undo: contextlib.ExitStack) -> Iterator[None]:
+    """Keep a second name, or a copy, of a file: `undo` restores it, even if the disk is full."""
     name: Path | None = _beside(path)
     with contextlib.ExitStack() as held:
         try:
@@ -335,8 +335,9 @@ def _before(path: Path) -> Iterator[Path | None]:
             if os.path.exists(path):
                 copy = _temporary(path, path.read_bytes(), 0o600, kept=True, lasting=False)
                 name = held.enter_context(copy)
+        undo.callback(_put_back, path, name)
         try:
-            yield name
+            yield
         finally:
             if name is not None:
                 with contextlib.suppress(OSError):

@@ -119,6 +119,10 @@ class World:
         library = "libcudart.so.9.0"
         builders.elf_library(self.adopted / "lib64/libcudart.so.9.0.176", library, {"x": 1})
 
+    def alias(self) -> None:
+        self.install()
+        self.ran("alias", "lab", "10.1")
+
     def pin(self) -> None:
         self.make_env()
         self.ran("pin", "10.1", "-p", self.env)
@@ -181,7 +185,8 @@ class Operation:
 
     `settled` is what a second run may say if the first, killed, had already done everything: it
     may then leave the clearing away to the next command. `steps` are parts of the operation, as
-    beginnings of paths, each of which may be done or not when one of them fails.
+    beginnings of paths, each of which may be done or not when one of them fails. If it is
+    `undone`, a failure leaves everything else as it was.
     """
 
     name: str
@@ -189,6 +194,7 @@ class Operation:
     before: Callable[[World], None] = _nothing
     settled: str | None = None
     steps: tuple[str, ...] = ()
+    undone: bool = False
 
 
 OPERATIONS = (
@@ -221,7 +227,9 @@ OPERATIONS = (
         World.make_framework,
         steps=("store/auto",),
     ),
-    Operation("alias", lambda it: ["alias", "lab", "10.1"], World.install),
+    Operation("alias", lambda it: ["alias", "lab", "10.1"], World.install, undone=True),
+    Operation("alias anew", lambda it: ["alias", "lab", "10"], World.alias, undone=True),
+    Operation("alias --delete", lambda it: ["alias", "--delete", "lab"], World.alias, "no alias"),
     Operation("config", lambda it: ["config", "set", "jobs", "3"], World.config),
     Operation("config libraries", lambda it: ["config", "set", "libraries", "never"], World.config),
     Operation("init", lambda it: ["init", "--install", "bash", "--yes"], World.write_rc),

@@ -122,7 +122,7 @@ class Trial:
             self._is_one_of_both(state, done, self.after)
         else:
             self._is_refused_clearly(done)
-            self._is_one_of_both(state, done)
+            self._is_one_of_both(state, done, *([self.before] if self.operation.undone else []))
         removing = done.calls and done.calls[0].split()[1] in ("unlink", "rmdir")
         left = [name for name in left if name not in self._left]
         assert not left or removing or act == "fill", f"{left} are left\n{done.shown}"
