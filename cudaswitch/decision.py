@@ -16,7 +16,7 @@ from cudaswitch.environments import (
 )
 from cudaswitch.errors import CudaswitchError, RequestError
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.paths import home, real_path
+from cudaswitch.paths import home, identity
 from cudaswitch.regular import toolkit_is_there
 from cudaswitch.store import all_stores, all_toolkits, dealias, find
 from cudaswitch.toolkit import Toolkit
@@ -183,8 +183,8 @@ def toolkit_at(path: str) -> Toolkit | None:
     kits = all_toolkits()
     if plain := next((kit for kit in kits if kit.path == path), None):
         return plain
-    place = real_path(path)
-    return next((kit for kit in kits if real_path(kit.path) == place), None)
+    place = identity(path)
+    return next((kit for kit in kits if identity(kit.path) == place), None)
 
 
 def working_directory(variables: Mapping[str, str]) -> str:

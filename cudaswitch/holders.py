@@ -16,7 +16,7 @@ from cudaswitch.errors import CudaswitchError
 from cudaswitch.named import known_environments
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.ownership import is_anothers
-from cudaswitch.paths import home, listed, real_path
+from cudaswitch.paths import home, identity, listed, real_path
 from cudaswitch.regular import read_json, toolkit_is_there
 from cudaswitch.store import all_toolkits, dealias
 
@@ -24,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from cudaswitch.paths import Identity
     from cudaswitch.toolkit import Toolkit
 
 NOTE_BYTES = 64 << 10
@@ -74,7 +75,7 @@ class Holding(NamedTuple):
 
 def holdings(kits: Iterable[Toolkit]) -> list[Holding]:
     """List all pins that are still there, with what they get, of these toolkits or others."""
-    adopted = {real_path(kit.path): kit for kit in kits if not kit.packages}
+    adopted = {identity(kit.path): kit for kit in kits if not kit.packages}
     return [Holding(record.path, record.shown, _gets(record, adopted)) for record in written_pins()]
 
 
@@ -82,20 +83,22 @@ def without_toolkit(
     holdings: Iterable[Holding], kits: Iterable[Toolkit]
 ) -> tuple[list[Holding], list[Holding]]:
     """Return the pins that get nothing, and those that get an existing folder not among `kits`."""
-    held = {"system", *(real_path(kit.path) for kit in kits)}
+    held = {identity(kit.path) for kit in kits}
     others = [
-        one for one in holdings if one.home is None or not {one.home, real_path(one.home)} & held
+        one
+        for one in holdings
+        if one.home is None or (one.home != "system" and identity(one.home) not in held)
     ]
     there = [one for one in others if one.home and os.path.isdir(one.home)]
     return [one for one in others if one not in there], there
 
 
-def _gets(record: WrittenPin, adopted: Mapping[str, Toolkit]) -> str | None:
+def _gets(record: WrittenPin, adopted: Mapping[Identity, Toolkit]) -> str | None:
     if record.hooked is None and not os.access(record.path, os.R_OK):
         return record.held
     path = _hooked(record)
     is_there = path is not None and (path == "system" or toolkit_is_there(path))
-    if path is not None and is_there and not _became_another(record, adopted.get(real_path(path))):
+    if path is not None and is_there and not _became_another(record, adopted.get(identity(path))):
         return path
     # If it is gone, as when the store was moved, the integration takes what answers now. Another
     # user's file decides nothing for us, but its owner needs what it asks for.
@@ -132,21 +135,21 @@ def _hooked(record: WrittenPin) -> str | None:
     return want.home if want else record.hooked
 
 
-def holders() -> dict[str, list[str]]:
-    """Map the real paths of toolkits to those who pin them: environments, directories, the user.
+def holders() -> dict[Identity, list[str]]:
+    """Map toolkits, by `identity`, to those who pin them: environments, directories, the user.
 
     Hooks may have been written under another spelling of the store's path.
     """
     return held_by(holdings(all_toolkits()))
 
 
-def held_by(holdings: Iterable[Holding]) -> dict[str, list[str]]:
+def held_by(holdings: Iterable[Holding]) -> dict[Identity, list[str]]:
     """Do the work of `holders` for given pins."""
-    found: dict[str, list[str]] = {}
+    found: dict[Identity, list[str]] = {}
     for one in holdings:
         if one.home and one.home != "system":
-            found.setdefault(real_path(one.home), []).append(one.holder)
-    return {path: sorted(each) for path, each in found.items()}
+            found.setdefault(identity(one.home), []).append(one.holder)
+    return {kit: sorted(each) for kit, each in found.items()}
 
 
 def written_pins() -> list[WrittenPin]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
+    Identity = tuple[int, int] | str
+
 
 MANIFEST = "cudaswitch.json"
 """The record in a toolkit's or package's folder; a folder without one does not count."""
@@ -93,6 +95,15 @@ def real_path(path: str) -> str:
         return os.path.realpath(path)
     except UnicodeEncodeError:
         return path
+
+
+def identity(path: str) -> Identity:
+    """Return what all names of a folder have in common, be they links or bind mounts."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return real_path(path)
+    return status.st_dev, status.st_ino
 
 
 def program() -> str:

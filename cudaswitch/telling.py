@@ -21,7 +21,7 @@ from cudaswitch.environments import (
     pinned_environment,
 )
 from cudaswitch.errors import CudaswitchError, ToolMissingError
-from cudaswitch.paths import real_path
+from cudaswitch.paths import identity
 from cudaswitch.programs import search_path, why_closed
 from cudaswitch.regular import toolkit_is_there
 from cudaswitch.store import all_stores, all_toolkits, out_of_reach, toolkits_here
@@ -129,7 +129,7 @@ def _instead_of(wanted: str) -> str | None:
 
 
 def _same(one: str, other: str) -> bool:
-    return one == other or real_path(one) == real_path(other)
+    return one == other or identity(one) == identity(other)
 
 
 def _mend(decision: Decision, kit: Toolkit | None) -> str:
@@ -304,7 +304,7 @@ def installed(as_json: bool = False) -> None:
             {
                 **kit.to_json(),
                 "active": kit.path == active,
-                "pinned_by": holders.get(real_path(kit.path), []),
+                "pinned_by": holders.get(identity(kit.path), []),
             }
             for kit in kits
         ]
@@ -342,7 +342,7 @@ def installed(as_json: bool = False) -> None:
                 kit.name,
                 kit.source,
                 kit.path,
-                _state(kit, holders.get(real_path(kit.path), [])),
+                _state(kit, holders.get(identity(kit.path), [])),
             )
             for kit in kits
         ]

@@ -15,9 +15,10 @@ import pytest
 from adoptable import smallest
 from checks import refused, snapshot, succeeded
 from homes import Home
+from mounts import in_own_mounts
 from shells.conda import conda_prefix
 from stock import BARE, FULL, stored, toolkit
-from tools import closed, root_only
+from tools import closed, console_script, root_only
 
 
 def test_what_is_pinned_stays_unless_forced(stocked: Home, tmp_path: Path) -> None:
@@ -114,6 +115,23 @@ def test_a_pin_holds_however_the_path_of_the_store_is_spelled(
         assert {kit["name"]: kit["pinned_by"] for kit in kits} == expected
         refused(stocked.run("remove", FULL, **variables), f"pinned by {copy}, {prefix}")
         refused(stocked.run("remove", BARE, **variables), "pinned by you (--global)")
+
+
+def test_a_pin_holds_where_the_store_is_mounted_elsewhere(stocked: Home, tmp_path: Path) -> None:
+    """A store may be seen under two paths, as in a container, and neither is a link."""
+    prefix, other = conda_prefix(tmp_path / "env"), tmp_path / "other"
+    other.mkdir()
+    succeeded(stocked.run("pin", "10.1", "-p", prefix))
+    script = """
+        mount --bind "$1" "$2"
+        CUDASWITCH_HOME=$2; export CUDASWITCH_HOME
+        "$3" list; "$3" remove "$4"
+    """
+    words = (stocked.store, other, console_script(), FULL)
+    done = in_own_mounts(script, *words, cwd=tmp_path, env=stocked.env)
+    told = f"pinned by {prefix}"
+    assert told in done.stdout
+    assert done.stderr.splitlines()[0] == f"cudaswitch: {FULL} is {told}"
 
 
 def test_who_is_gone_pins_nothing(stocked: Home, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from cudaswitch.errors import (
     brief,
 )
 from cudaswitch.holders import holders, holdings
-from cudaswitch.paths import real_path
+from cudaswitch.paths import identity
 from cudaswitch.platforms import at_home
 from cudaswitch.processes import users_of
 from cudaswitch.store import Store, all_stores, all_toolkits, dealias, find, followed
@@ -90,7 +90,7 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
     if not force:
         pinned = holders()
         for kit in chosen:
-            if by := pinned.get(real_path(kit.path)):
+            if by := pinned.get(identity(kit.path)):
                 raise StoreError(
                     f"{kit.name} is pinned by {', '.join(by)}",
                     f"unpin it there, or run cudaswitch remove --force {kit.name}",
@@ -150,8 +150,8 @@ def _only(name: str, fitting: list[Toolkit]) -> Toolkit:
 
 def _named(store: Store, name: str) -> list[Toolkit]:
     kits = store.toolkits()
-    path = real_path(at_home(name)) if name.startswith(("/", "~", ".")) else None
-    exactly = [kit for kit in kits if kit.name == name or real_path(kit.path) == path]
+    path = identity(at_home(name)) if name.startswith(("/", "~", ".")) else None
+    exactly = [kit for kit in kits if kit.name == name or identity(kit.path) == path]
     if exactly:
         return exactly
     try:
