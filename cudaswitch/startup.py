@@ -90,6 +90,15 @@ def installing(shell: shells.Shell, variables: Mapping[str, str]) -> Edit:
     return _installing(shell, startup_file(shell, variables))
 
 
+def is_closed(shell: shells.Shell, variables: Mapping[str, str]) -> bool:
+    """Tell whether the user has no startup file to edit, so that `installing` refuses."""
+    try:
+        installing(shell, variables)
+    except StoreError:
+        return True
+    return False
+
+
 def _installing(shell: shells.Shell, path: Path) -> Edit:
     target, before = _read(
         path, f"add this line to what generates the file: {ready.loading(shell, there=True)}"

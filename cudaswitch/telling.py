@@ -192,15 +192,17 @@ def _bare() -> Shell | None:
 def _load() -> str:
     """Return the step that loads the integration."""
     from cudaswitch import shells  # noqa: PLC0415  # only if a shell is out of step
+    from cudaswitch.ready import loading  # noqa: PLC0415  # the same
     from cudaswitch.startfiles import loaded_by, ready_fault  # noqa: PLC0415  # the same
+    from cudaswitch.startup import is_closed  # noqa: PLC0415  # the same
 
     row = shells.running_row(os.environ)
     found = loaded_by(row, os.environ) if row.startup else None
     # doctor says what is wrong with that line, and has the same fix.
     if found and found[1] and not ready_fault(row, found[0]):
-        from cudaswitch.ready import loading  # noqa: PLC0415  # the same
-
         return f"open a new {row.name}, or run in this one: {loading(row)}"
+    if row.startup and is_closed(row, os.environ):
+        return loading(row)
     # Without a name, `init` takes the shell in $SHELL, which may be another one.
     named = f" {row.name}" if row.init else ""
     return f"cudaswitch init --install{named}"

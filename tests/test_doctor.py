@@ -430,7 +430,7 @@ def test_only_startup_files_need_a_home_folder(patient: Patient) -> None:
         in_own_mounts(NO_HOME, "cudaswitch", *words, cwd=patient.work, env=env)
         for words in (["current"], ["doctor", "--json"])
     )
-    assert "this shell has /nowhere\nhint: cudaswitch init --install bash\n" in told.stderr
+    assert 'this shell has /nowhere\nhint: eval "$(cudaswitch init bash)"\n' in told.stderr
     assert "CS022" in [one["code"] for one in json.loads(found.stdout)["findings"]]
 
 

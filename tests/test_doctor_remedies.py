@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 
 import pytest
 
 from doctoring import Patient, environment
+from startup_files import FILES
+from tools import require
 
 CUDNN = "libcudnn.so.{}: cannot open shared object file: No such file or directory"
 
@@ -182,6 +185,30 @@ def test_nushell_is_told_what_off_can_undo(patient: Patient) -> None:
     patient.run("pin", "12.4", "--global")
     found = json.loads(patient.home.run("doctor", "--json", **patient.env).stdout)["findings"]
     assert {one["code"]: one["fix"] for one in found} == {"CS076": "cudaswitch use 12.4.131"}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_startup_file_that_cannot_be_edited_is_left_out(patient: Patient, shell: str) -> None:
+    """Where `init --install` would refuse, the integration is loaded into this shell alone."""
+    patient.env["SHELL"] = shell
+    kit = patient.adopt("12.4.131")
+    patient.run("pin", "12.4", "--global")
+    file = patient.home.path / FILES[shell]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("# mine\n")
+    file.chmod(0o400)
+
+    def run(line: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [require(shell), "-c", line], env=patient.home.env | patient.env,
+            cwd=patient.home.path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    [found] = json.loads(run("cudaswitch doctor --json; true").stdout)["findings"]
+    assert found["code"] == "CS076"
+    assert found["evidence"].endswith(f"`{file}` neither loads cudaswitch nor can be edited")
+    assert run(f"{found['fix']}; printenv CUDA_HOME").stdout == f"{kit}\n"
+    assert run("cudaswitch current; true").stderr.splitlines()[-1] == f"hint: {found['fix']}"
 
 
 NO_NVVM = "numba.cuda.cudadrv.error.NvvmSupportError: libNVVM cannot be found. Do `conda install"

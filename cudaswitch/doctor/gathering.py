@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from cudaswitch import settings, shells, startfiles
+from cudaswitch import settings, shells, startfiles, startup
 from cudaswitch.activation import applied
 from cudaswitch.changing import own_store
 from cudaswitch.compat.sonames import soname
@@ -230,7 +230,8 @@ def _integration(shell: str, variables: Mapping[str, str]) -> Integration | None
         return None
     path, loads = found
     if not startfiles.has_line(path):
-        return Integration(shell, str(path), loads)
+        closed = not loads and startup.is_closed(row, variables)
+        return Integration(shell, str(path), loads, closed=closed)
     lines = startfiles.second_lines(row, path, variables)
     twice = next((one for one in lines if one.along), None)
     return Integration(shell, str(path), loads, startfiles.ready_fault(row, path), twice)

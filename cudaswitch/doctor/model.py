@@ -171,8 +171,8 @@ class Stranger(NamedTuple):
 class Integration(NamedTuple):
     """How the user's shell loads cudaswitch.
 
-    `loads` tells whether its startup file does; `fault` is what is wrong with the line there,
-    `twice` a second line that does the same.
+    `loads` tells whether its startup file does; if not, `closed` tells whether that cannot be
+    edited. `fault` is what is wrong with the line there, `twice` a second line that does the same.
     """
 
     shell: str
@@ -180,6 +180,7 @@ class Integration(NamedTuple):
     loads: bool
     fault: str | None = None
     twice: SecondLine | None = None
+    closed: bool = False
 
 
 @dataclass(frozen=True)

@@ -165,6 +165,10 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
             options = options_of(facts.decided.want, partial(word, facts))
             yield Found(evidence, use_command(facts, name or "system", options))
         return
+    if mine.closed:
+        evidence += f", and `{mine.file}` neither loads cudaswitch nor can be edited"
+        yield Found(evidence, ready.loading(row))
+        return
     here = ready.loading(row, there=True)
     load = chain(facts, f"cudaswitch init --install {mine.shell} --yes", here)
     evidence += f", and `{mine.file}` does not load cudaswitch"
