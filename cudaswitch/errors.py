@@ -27,9 +27,13 @@ def brief(text: str) -> str:
     return text if len(text) <= 120 else f"{text[:60]}…{text[-40:]}"
 
 
-_OPEN = (errno.EMFILE, errno.ENFILE)
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL = (errno.ENOSPC, errno.EDQUOT)
 """How the system says that there is no room for more."""
+_HINTS = {
+    **dict.fromkeys(FULL, "free some space there"),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), "check `ulimit -n`"),
+    errno.EFBIG: "check `ulimit -f`, and how large files may be there",
+}
 UNREADABLE = "check who can read it, and whether its disk works"
 """The usual hint for a file of somebody's that cannot be read."""
 
@@ -51,9 +55,7 @@ def hint_for(error: OSError, usual: str) -> str:
         return "run it without sudo"
     if isinstance(error, FileExistsError):
         return f"`{error.filename}` is not a folder, or is a dangling link: move it away"
-    if error.errno in _OPEN:
-        return "check `ulimit -n`"
-    return "free some space there" if error.errno in FULL else usual
+    return _HINTS.get(error.errno or 0, usual)
 
 
 class CudaswitchError(Exception):

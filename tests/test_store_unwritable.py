@@ -131,7 +131,7 @@ def test_a_limit_on_what_may_be_written(stocked: Home, tmp_path: Path, limit: in
         env=stocked.env, cwd=stocked.path, capture_output=True, text=True, check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )  # fmt: skip
-    refused(done, "cannot write", "File too large", hint="free some space")
+    refused(done, "cannot write", "File too large", hint="check `ulimit -f`")
     assert snapshot(stocked.store) == before
     assert succeeded(stocked.run("install", archive)) == ["10.1.243+cudnn7.5.0"]
 

@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 
 from cudaswitch import settings
 from cudaswitch.durable import write_atomically
-from cudaswitch.errors import StoreError
+from cudaswitch.errors import StoreError, hint_for
 from cudaswitch.healing import heal
 from cudaswitch.locks import Lock, held
 from cudaswitch.namedtuples import NamedTuple
@@ -362,7 +362,7 @@ def unusable(root: Path, error: OSError) -> StoreError:
     """Say that the cache cannot be written."""
     return StoreError(
         f"cannot write the download cache `{root}`: {error.strerror or error}",
-        "set CUDASWITCH_CACHE to a folder that you may write",
+        hint_for(error, "set CUDASWITCH_CACHE to a folder that you may write"),
     )
 
 
