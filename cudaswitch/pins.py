@@ -152,7 +152,7 @@ def unpin_file(path: Path) -> bool:
             hint_at(home(), error, "check who can write there"),
         ) from None
     if anothers:
-        say(f"removed `{path}`, which belonged to another user")
+        say(f"`{path}` belonged to another user")
     return was_there
 
 

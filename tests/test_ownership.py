@@ -138,7 +138,8 @@ def test_what_was_anothers_is_ours_once_it_is_written(home: Home, pair: list[Pat
     assert f"`{file}` belonged to another user, and is now yours" in said
     assert (file.stat().st_uid, stat.S_IMODE(file.stat().st_mode)) == (0, 0o644)
     os.chown(file, OTHER, OTHER)
-    assert ", which belonged to another user" in home.run("unpin", "--dir", home.path).stderr
+    said = home.run("unpin", "--dir", home.path).stderr
+    assert said == f"cudaswitch: `{file}` belonged to another user\ncudaswitch: removed `{file}`\n"
 
 
 def test_what_everybody_may_write_is_no_store(home: Home, pair: list[Path]) -> None:
