@@ -314,10 +314,10 @@ class OwnStore(Store):
         """Also remove the packages of toolkits whose removal was killed half way."""
         lost: set[str] = set()
         for folder in self.home.staging.glob(f"{REMOVED}-*"):
-            # If the record is damaged, the packages stay: `gc` finds them.
+            # If the list is damaged, the packages stay: `gc` finds them.
             with contextlib.suppress(StoreError):
-                if kit := read_toolkit(folder):
-                    lost.update(kit.packages)
+                if contents := read_contents(folder):
+                    lost.update(package.id for package in contents.packages)
         if not lost:
             return
         for at in sorted(lost - self.used()):

@@ -16,7 +16,7 @@ from pathlib import Path
 from cudaswitch.changing import OwnStore
 from cudaswitch.contents import Contents, read_contents
 from cudaswitch.durable import rename, sync_folder, write_atomically
-from cudaswitch.errors import StoreError
+from cudaswitch.errors import RequestError, StoreError
 from cudaswitch.install import Artifact, fill, unpacked
 from cudaswitch.ownership import is_open_as
 from cudaswitch.paths import CONTENTS, MANIFEST
@@ -166,14 +166,21 @@ def _toolkit(folder: Path) -> Toolkit:
         )
     packages = contents.packages
     libraries = [package.version for package in packages if package.component == "cudnn"]
-    return Toolkit(
-        folder.name,
-        Version(folder.name.partition("@")[0].partition("+")[0]),
-        libraries[0] if libraries else None,
-        str(folder),
-        packages[0].source,
-        platform_of(packages),
-        tuple(package.id for package in packages),
+    with suppress(RequestError):
+        kit = Toolkit(
+            folder.name,
+            Version(folder.name.partition("@")[0].partition("+")[0]),
+            libraries[0] if libraries else None,
+            str(folder),
+            packages[0].source,
+            platform_of(packages),
+            tuple(package.id for package in packages),
+        )
+        if kit.has_its_name():
+            return kit
+    raise StoreError(
+        f"no toolkit of these packages can be called `{folder.name}`",
+        f"give `{folder}` the name that it had, or delete it",
     )
 
 

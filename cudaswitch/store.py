@@ -369,7 +369,7 @@ def _meant(name: str, tables: Sequence[Mapping[str, str]], passed: Sequence[str]
 def read_toolkit(folder: str | PathLike[str]) -> Toolkit | None:
     """Return the toolkit in that folder of a store, None if there is none.
 
-    Raises StoreError if its record is damaged.
+    Raises StoreError if its record is damaged, or that of another: paths are made from its name.
     """
     kit = _record(folder, Toolkit.from_json)
     # A store that was moved, or is mounted elsewhere, has its toolkits where it is now.
@@ -384,10 +384,14 @@ def read_package(folder: str | PathLike[str]) -> Package | None:
 def _record(folder: str | PathLike[str], read: Callable[[dict[str, Any]], _Kind]) -> _Kind | None:
     path, mend = os.path.join(folder, MANIFEST), "cudaswitch verify --repair"
     try:
-        return read(read_json(path, _RECORD_BYTES))
+        found = read(read_json(path, _RECORD_BYTES))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise StoreError(f"cannot read `{path}`: {error.strerror}", mend) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, RequestError):
         raise StoreError(f"the record `{path}` is damaged", mend) from None
+    name = found.name if isinstance(found, Toolkit) else found.id
+    if name != os.path.basename(folder):
+        raise StoreError(f"the record `{path}` is that of {name}", mend)
+    return found

@@ -190,7 +190,7 @@ class Toolkit(NamedTuple):
     def from_json(cls, data: dict[str, Any]) -> Toolkit:
         texts = (data[key] for key in ("name", "path", "source", "platform"))
         _require_texts(*texts, data.get("base") or "", *data["packages"])
-        return cls(
+        kit = cls(
             name=data["name"],
             version=Version(data["version"]),
             cudnn=Version(data["cudnn"]) if data["cudnn"] else None,
@@ -200,12 +200,22 @@ class Toolkit(NamedTuple):
             packages=tuple(data["packages"]),
             base=data.get("base"),
         )
+        if not kit.has_its_name():
+            raise ValueError("it has the name of another toolkit")
+        return kit
+
+    def has_its_name(self) -> bool:
+        """Tell whether it has a name that `toolkit_name` gives it, on whatever machine."""
+        plain = _plain_name(self.version, self.cudnn)
+        return self.name in (plain, f"{plain}@{self.platform}")
 
 
 def toolkit_name(version: Version, cudnn: Version | None, platform: str) -> str:
     """Name a toolkit; foreign platforms carry theirs, so that both can be kept side by side."""
-    name = str(version)
-    if cudnn is not None:
-        # NVIDIA's fourth part is a build number that nobody asks for.
-        name += "+cudnn" + ".".join(str(cudnn).split(".")[:3])
+    name = _plain_name(version, cudnn)
     return name if platform == current_platform() else f"{name}@{platform}"
+
+
+def _plain_name(version: Version, cudnn: Version | None) -> str:
+    # NVIDIA's fourth part is a build number that nobody asks for.
+    return f"{version}+cudnn{'.'.join(str(cudnn).split('.')[:3])}" if cudnn else str(version)

@@ -11,12 +11,20 @@ import pytest
 
 import builders
 from checks import Done, refused, snapshot, succeeded
-from cudaswitch.paths import MANIFEST
+from cudaswitch.paths import CONTENTS, MANIFEST
 from homes import Home
 from stock import BARE, FULL, stored, toolkit
 from verifying import CUDNN, LIBRARY, findings, flip, found_by
 
 PACKAGES = ("cudatoolkit-10.1.243-h6bb024c_0", CUDNN.rpartition("/")[2])
+
+RECORD = f"toolkits/{FULL}/cudaswitch.json"
+
+
+def rewritten(key: str, value: object) -> Callable[[Path], object]:
+    """Return what gives a record another value, as damage on the disk may."""
+    return lambda at: at.write_text(json.dumps(json.loads(at.read_text()) | {key: value}))
+
 
 BAD: dict[str, tuple[str, Callable[[Path], object], tuple[str, str]]] = {
     "a circle of links": (
@@ -29,16 +37,11 @@ BAD: dict[str, tuple[str, Callable[[Path], object], tuple[str, str]]] = {
         lambda at: at.chmod(0),
         ("changed", f"toolkits/{FULL}"),
     ),
-    "a record that is closed": (
-        f"toolkits/{FULL}/cudaswitch.json",
-        lambda at: at.chmod(0),
-        ("changed", f"toolkits/{FULL}/cudaswitch.json"),
-    ),
-    "a record that is damaged": (
-        f"toolkits/{FULL}/cudaswitch.json",
-        lambda at: at.write_text("{"),
-        ("changed", f"toolkits/{FULL}/cudaswitch.json"),
-    ),
+    "a record that is closed": (RECORD, lambda at: at.chmod(0), ("changed", RECORD)),
+    "a record that is damaged": (RECORD, lambda at: at.write_text("{"), ("changed", RECORD)),
+    "another name": (RECORD, rewritten("name", "10.1.243+cudnn7.6.4"), ("changed", RECORD)),
+    "another version": (RECORD, rewritten("version", "10.1.242"), ("changed", RECORD)),
+    "another cuDNN": (RECORD, rewritten("cudnn", None), ("changed", RECORD)),
 }
 
 
@@ -164,13 +167,13 @@ def test_a_link_to_nothing_is_none(stocked: Home, tmp_path: Path, kind: str) -> 
     assert "2 toolkits of 2 packages" in stocked.run("verify").stderr
 
 
-def test_a_damaged_record_of_what_was_being_removed(stocked: Home) -> None:
-    """A record that was lost while a removal was killed is no finding."""
+def test_a_damaged_list_of_what_was_being_removed(stocked: Home) -> None:
+    """A list that was lost while a removal was killed is no finding."""
     staging = stocked.store / ".staging"
     for name in ("9.2", "11.0"):
         folder = staging / f"removed-{name}-00000000"
         folder.mkdir(parents=True)
-        (folder / MANIFEST).touch()
+        (folder / CONTENTS).touch()
     succeeded(stocked.run("alias", "a", "10.1"))
     assert findings(stocked) == set()
     # Nor does it keep other removals from being finished.
@@ -185,13 +188,46 @@ def test_a_damaged_record_of_what_was_being_removed(stocked: Home) -> None:
 @pytest.mark.parametrize("value", [5, ["10.1"], {}])
 @pytest.mark.parametrize("key", ["name", "path", "source", "platform"])
 def test_a_record_with_other_kinds_of_values(three: Home, key: str, value: object) -> None:
-    record = three.store / "toolkits" / FULL / MANIFEST
-    record.write_text(json.dumps(json.loads(record.read_text()) | {key: value}))
+    record = three.store / RECORD
+    rewritten(key, value)(record)
     done = three.run("list")
     assert "internal error" not in done.stderr
     assert went_on(done, record)
     succeeded(three.run("verify", "--repair"))
     assert findings(three) == set()
+
+
+@pytest.mark.parametrize("name", [f"{BARE}-old", f"{FULL}.bak"])
+def test_a_toolkit_under_another_name(three: Home, name: str) -> None:
+    """A folder that somebody renamed or copied is not taken for the toolkit that it was."""
+    other = three.store / "toolkits" / name
+    shutil.copytree(three.store / "toolkits" / FULL, other, symlinks=True)
+    record = other / MANIFEST
+    lines = went_on(three.run("list"), record)
+    assert [line.split()[0] for line in lines] == [BARE, FULL, "11.8.0"]
+    assert findings(three) == {("changed", f"toolkits/{name}/{MANIFEST}")}
+    refused(three.run("verify", "--repair"), name, hint=f"`{other}` the name that it had, or")
+    # Its packages are not lost with the toolkit, in case that is given its name back.
+    went_on(three.run("remove", FULL), record)
+    other.rename(three.store / "toolkits" / FULL)
+    assert findings(three) == set()
+    succeeded(three.run("exec", FULL, "--", "true"))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("name", "cudnm"), ("version", "7.6.4"), ("build", "cuda10.0_0")]
+)
+def test_a_package_whose_record_is_of_another(
+    stocked: Home, pair: list[Path], key: str, value: str
+) -> None:
+    record = stocked.store / CUDNN / MANIFEST
+    rewritten(key, value)(record)
+    flip(stocked.store / LIBRARY)
+    refused(stocked.run("install", *pair), str(record), hint="cudaswitch verify --repair")
+    assert ("changed", f"{CUDNN}/{MANIFEST}") in findings(stocked)
+    succeeded(stocked.run("verify", "--repair"))
+    assert findings(stocked) == set()
+    succeeded(stocked.run("install", *pair))
 
 
 def test_a_package_that_is_missing_is_brought_back(

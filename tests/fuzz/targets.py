@@ -191,7 +191,7 @@ def _toolkit(path: Path) -> object:
 _SITE = "lib/python3.8/site-packages"
 _RECORD = {"name": "cudatoolkit", "version": "10.2.89", "build": "h_0", "depends": ["a >=1,<2"]}
 _KIT = {
-    "name": "10.1", "version": "10.1.243", "cudnn": None, "path": "/x", "source": "conda",
+    "name": "10.1.243", "version": "10.1.243", "cudnn": None, "path": "/x", "source": "conda",
     "platform": "linux-64", "packages": ["a"],
 }  # fmt: skip
 _PACKAGE = {
@@ -313,10 +313,10 @@ TARGETS: dict[str, Target] = {
     ),
     "headers": Target(in_file("x", lambda path: Reading(_WORK).metadata(path)), (b"A: b\n c\n",)),
     "record of a toolkit": Target(
-        in_file("kit/cudaswitch.json", lambda path: read_toolkit(path.parent)), (_json(_KIT),)
+        in_file("10.1.243/cudaswitch.json", lambda path: read_toolkit(path.parent)), (_json(_KIT),)
     ),
     "record of a package": Target(
-        in_file("package/cudaswitch.json", lambda path: read_package(path.parent)),
+        in_file("x-1.2-x-linux-64/cudaswitch.json", lambda path: read_package(path.parent)),
         (_json(_PACKAGE),),
     ),
     "list of a toolkit": Target(
