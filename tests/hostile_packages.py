@@ -206,7 +206,7 @@ PACKAGES: dict[str, dict[str, Callable[[], bytes]]] = {
     "does not state its platform": {
         "cudnn, no version": lambda: gzip.compress(member("cuda/lib64/libcudnn.so", b"x") + ZEROS),
     },
-    "lacks their single top-level folder": {
+    "lacks a top-level folder such as": {
         "unknown top folder": lambda: gzip.compress(member("project-1.0/a", b"x") + ZEROS),
         "no top folder": lambda: gzip.compress(member("a", b"x") + ZEROS),
     },

@@ -70,6 +70,16 @@ def test_a_file_that_is_to_be_adopted(home: Home, tmp_path: Path) -> None:
     refused(home.run("adopt", runfile), "is a file", hint=f"cudaswitch install '{runfile}'")
 
 
+@pytest.mark.parametrize("place", ["cuda-13.0", "usr/local/cuda-13.0"])
+def test_a_toolkit_that_somebody_packed(home: Home, tmp_path: Path, place: str) -> None:
+    packed = builders.tar_archive(tmp_path / "kit.tar.gz", place, {"bin/nvcc": b"x"})
+    refused(
+        home.run("install", packed),
+        "lacks a top-level folder such as `cuda_nvcc-linux-x86_64-12.4.131-archive`",
+        hint="if it holds a toolkit, unpack that: `cudaswitch adopt FOLDER`; cuDNN needs NVIDIA's",
+    )
+
+
 def test_the_shell_may_be_named_as_in_its_variable(lent: Home) -> None:
     assert succeeded(lent.run("env", "10.1", "--shell", "/bin/fish")) == succeeded(
         lent.run("env", "10.1", "--shell", "fish")

@@ -119,7 +119,10 @@ class NvidiaLayout(Layout):
             if self.file_name.endswith(".conda"):
                 raise ForeignError("is not a conda package: it has no info/index.json")
             raise ForeignError(
-                "is not a CUDA or cuDNN archive: it lacks their single top-level folder"
+                "is not a CUDA or cuDNN archive: it lacks a top-level folder such as"
+                " `cuda_nvcc-linux-x86_64-12.4.131-archive`",
+                "if it holds a toolkit, unpack that: `cudaswitch adopt FOLDER`; cuDNN needs"
+                " NVIDIA's own archive",
             )
         component = component_of(stated.name, self.witness.proofs)
         platform, version = self._platform(stated), self._version(stated)

@@ -168,7 +168,7 @@ REASONS = {
     ),
     "its WHEEL file states no platform, or more than one": ("wheel, a platform that leads out",),
     "outside its top-level folder": ("redist, two versions",),
-    "is not a CUDA or cuDNN archive: it lacks their single top-level folder": (
+    "is not a CUDA or cuDNN archive: it lacks a top-level folder such as": (
         "redist, a version without end",
     ),
     "does not state its platform, neither in its name nor in its files": (
