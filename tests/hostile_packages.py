@@ -97,7 +97,7 @@ PACKAGES: dict[str, dict[str, Callable[[], bytes]]] = {
         ),
     },
     "is not a package name or build": {
-        "name with a path": lambda: tar_bz2(index=index_member(name="../canary")),
+        "name with a path": lambda: tar_bz2(index=index_member(name="../cuda")),
         "name with a blank": lambda: tar_bz2(index=index_member(name="cuda toolkit")),
         "hidden name": lambda: tar_bz2(index=index_member(name=".cuda")),
         "build with a path": lambda: tar_bz2(index=index_member(build="a/b")),
@@ -122,6 +122,16 @@ PACKAGES: dict[str, dict[str, Callable[[], bytes]]] = {
         "metapackage": lambda: bz2.compress(index_member(name="cuda-toolkit") + ZEROS),
         "a redist archive of nothing": lambda: gzip.compress(
             member("zlib-linux-x86_64-1.3-archive/lib/libz.so", b"x") + ZEROS
+        ),
+        "a program that brings its own runtime": lambda: bz2.compress(
+            index_member(name="lammps", version="2023.1")
+            + member("lib/libcudart.so.11.0", b"x")
+            + ZEROS
+        ),
+        "a framework that brings its own cuDNN": lambda: bz2.compress(
+            index_member(name="pytorch", version="1.1.0")
+            + member("lib/python3.7/site-packages/torch/lib/libcudnn.so.7", b"x")
+            + ZEROS
         ),
     },
     "lists no paths": {

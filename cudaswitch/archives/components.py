@@ -136,34 +136,45 @@ def evidence(path: str) -> set[str]:
     return {proof for proof, pattern in EVIDENCE.items() if pattern.search(path)}
 
 
+def _claimed_component(name: str) -> str | None:
+    """Return the component that a package's name states or, if it says nothing else, contains.
+
+    Programs that bring a CUDA runtime or cuDNN of their own have names that do neither.
+    """
+    words = (word for word in ("cudnn", "cuda") if word in name.lower())
+    return named_component(name) or next(words, None)
+
+
 def component_of(name: str, proofs: set[str]) -> str:
     """Return the component of a package called `name` that holds what `proofs` say.
 
     Raises ForeignError when it is neither a CUDA toolkit, nor cuDNN, nor a piece of one.
     """
-    named = named_component(name)
+    claimed = _claimed_component(name)
     if proofs >= WHOLE_TOOLKIT:
         return "cuda"
-    if named in ("cuda", None) and proofs & {"nvcc", "cudart"}:
+    if claimed == "cuda" and proofs & {"nvcc", "cudart"}:
         return "cuda"
-    if named in ("cudnn", None) and "cudnn" in proofs:
+    if claimed == "cudnn" and "cudnn" in proofs:
         return "cudnn"
-    if named in ("cuda", "cudnn", None):
+    if claimed in ("cuda", "cudnn", None):
         raise ForeignError(
             f"holds neither a CUDA toolkit nor cuDNN (it is `{name}`)",
-            None if named else "get a package of CUDA or cuDNN, such as cudatoolkit or cudnn",
+            None
+            if named_component(name)
+            else "get a package of CUDA or cuDNN, such as cudatoolkit or cudnn",
         )
-    return named
+    return claimed
 
 
 def is_settled(name: str, proofs: set[str]) -> bool:
     """Tell whether no further proof could change `component_of`."""
-    named = named_component(name)
+    claimed = _claimed_component(name)
     if proofs >= WHOLE_TOOLKIT:
         return True
-    if named in ("cuda", None):
+    if claimed == "cuda":
         return bool(proofs & {"nvcc", "cudart"})
-    if named == "cudnn":
+    if claimed == "cudnn":
         return "cudnn" in proofs
-    # Of all pieces, only one with either of these names may turn out to be a whole toolkit.
-    return named not in ("nvcc", "cudart")
+    # Of all others, only these may turn out to be a whole toolkit.
+    return claimed not in ("nvcc", "cudart", None)
