@@ -80,6 +80,7 @@ def install(
 
     def bundled(artifacts: Sequence[Artifact], release: Version | None) -> _Bundle:
         named = identified(artifacts, platform)
+        named = named if force else [_as_stored(store, *one) for one in named]
         version = release or release_of_pieces([package for _, package in named])
         others = NOTHING_SHARED if exact else shared(_libraries_in(named))
         others = others._replace(made={}) if force else others
@@ -121,6 +122,20 @@ def install(
                     _make(store, recipe, force, undo)
                 made.append([*bundle.found, *(recipe.toolkit for recipe in plan)])
     return made
+
+
+def _as_stored(store: Store, artifact: Artifact, package: Package) -> tuple[Artifact, Package]:
+    """Replace an old cuDNN archive by the package made from the same file under another name.
+
+    Its version has a fourth part only if its name tells that.
+    """
+    if package.form != "cudnn":
+        return artifact, package
+    for other in store.packages():
+        is_like_it = (other.form, other.cuda, other.size) == ("cudnn", package.cuda, package.size)
+        if is_like_it and _hash_of(artifact) == other.sha256:
+            return artifact._replace(sha256=other.sha256), other
+    return artifact, package
 
 
 def _libraries_in(named: Sequence[tuple[Artifact, Package]]) -> dict[str, str]:

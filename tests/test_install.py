@@ -234,6 +234,21 @@ def test_the_other_container_of_a_package_is_the_same_package(home: Home, tmp_pa
     assert inodes_in(home.store) == inodes
 
 
+def test_an_old_cudnn_archive_under_its_shorter_and_its_longer_name(
+    home: Home, tmp_path: Path
+) -> None:
+    """Only the name tells the fourth part of its version."""
+    long = builders.cudnn_archive(tmp_path)
+    short = tmp_path / "cudnn-10.1-linux-x64-v7.6.5.tgz"
+    short.hardlink_to(long)
+    assert succeeded(home.run("install", builders.cudatoolkit_10_1(tmp_path), short)) == BOTH
+    before = snapshot(home.store)
+    assert succeeded(home.run("install", long)) == [BOTH[1]]
+    assert snapshot(home.store) == before
+    other = builders.cudnn_archive(tmp_path / "other", cudnn="7.6.5.33")
+    refused(home.run("install", other), "is already installed", hint="--force")
+
+
 def test_force_puts_a_package_in_again(home: Home, tmp_path: Path) -> None:
     files = made(tmp_path)
     succeeded(home.run("install", *files))
