@@ -203,8 +203,7 @@ def with_keyword(text: str) -> str:
 
 def core(family: str) -> str:
     """Return the text that defines the change and its undo, for a file beside the hooks."""
-    text = "".join(map(text_of, _core(family)))
-    return _UNEXPORTED.format(text=text) if family == "sh" else text
+    return _unexported(family, "".join(map(text_of, _core(family))))
 
 
 def _core(family: str) -> tuple[str, ...]:
@@ -240,7 +239,8 @@ def init(
     before = _defined(shell)
     if shell.lazy:
         before = shell.deferred.format(text=shell.quote(before + _spelled(shell, shell.lazy)))
-    return _assigned(shell, values) + before + _late(shell) + _spelled(shell, shell.init)
+    texts = before + _late(shell) + _spelled(shell, shell.init)
+    return _unexported(shell.family, _assigned(shell, values) + texts)
 
 
 def ready(shell: Shell, *, root: str, program: str, scripts: str, file: Path) -> str:
@@ -250,7 +250,7 @@ def ready(shell: Shell, *, root: str, program: str, scripts: str, file: Path) ->
         return init(shell, root=root, program=program, scripts=scripts, texts=at)
     values = _values(root, program, scripts) | {"_cudaswitch_rest": str(at / _REST)}
     texts = _late(shell) + _spelled(shell, (shell.again, *shell.init))
-    return shell.guard + _assigned(shell, values) + texts
+    return shell.guard + _unexported(shell.family, _assigned(shell, values) + texts)
 
 
 def beside(shell: Shell, file: Path) -> dict[Path, str]:
@@ -294,8 +294,8 @@ def use(shell: Shell, want: str) -> str:
         return carried(shell.core + shell.use, want=want)
     chosen = shell.export.format(name="_CUDASWITCH_U", value=shell.quote(want))
     settled = shell.settle.format(texts=shell.quote(_FOLDER))
-    text = _defined(shell) + f"{chosen}\n{settled}\n"
-    return _out_of_ksh(_UNEXPORTED.format(text=text)) if shell.family == "sh" else text
+    text = _unexported(shell.family, _defined(shell) + f"{chosen}\n{settled}\n")
+    return _out_of_ksh(text) if shell.family == "sh" else text
 
 
 _UNEXPORTED = """case $-${{ZSH_VERSION:+z}} in
@@ -305,6 +305,10 @@ esac
 {text}case ${{_cudaswitch_all-}} in 1) \\unset _cudaswitch_all && \\set -a ;; esac
 """
 """Around definitions, for users who have everything exported (`set -a`), functions too."""
+
+
+def _unexported(family: str, text: str) -> str:
+    return _UNEXPORTED.format(text=text) if family == "sh" else text
 
 
 def _out_of_ksh(text: str) -> str:

@@ -27,7 +27,7 @@ if [[ -z ${PROMPT_COMMAND+x}${BLE_ATTACHED-} ]]; then
 elif __cudaswitch_join; then
     _cudaswitch_fresh=1
 fi
-# Tells hooks that our functions are here; not where `set -a` would export it.
-case $- in *a*) ;; *) _cudaswitch_here=1 ;; esac
+# Tells hooks that our functions are here.
+_cudaswitch_here=1
 __cudaswitch_look
 case ${_cudaswitch_fresh-} in ?*) _cudaswitch_fresh=${CUDA_HOME-}\|${PATH-} ;; esac

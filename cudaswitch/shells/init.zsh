@@ -42,8 +42,8 @@ case " ${(j: :)precmd_functions[@]} " in
         chpwd_functions+=(__cudaswitch_moved)
         ;;
 esac
-# Tells hooks that our functions are here; not where `set -a` would export it.
-case $- in *a*) ;; *) \typeset -g _cudaswitch_here=1 ;; esac
+# Tells hooks that our functions are here.
+\typeset -g _cudaswitch_here=1
 __cudaswitch_look
 # Until the first prompt.
 \typeset -g "_cudaswitch_fresh=${CUDA_HOME-}|${PATH-}"

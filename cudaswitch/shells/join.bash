@@ -10,6 +10,7 @@ __cudaswitch_prompt_is() {
 # `preexec` set one, and take a further command there for one that somebody has typed. So if there
 # is a trap, our command and the last of the others become one.
 __cudaswitch_prompt_once() {
+    case $- in *a*) __cudaswitch_unaliased __cudaswitch_prompt_once "$@"; \return ;; esac
     \local _csw_at _csw_last _csw_text _csw_ours
     _csw_last='' _csw_text='' _cudaswitch_trap='' _csw_ours=$_cudaswitch_ours
     # Exported since: shells without our function must find nothing to run.

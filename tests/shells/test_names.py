@@ -100,13 +100,25 @@ def test_what_has_everything_exported(session: Session, shell: Shell, way: str) 
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
-def test_what_a_child_does_not_have(session: Session, shell: Shell) -> None:
-    """Hooks work in a child script that loads nothing, if `set -a` was on when we were loaded."""
-    words = [session.conda.init(shell), *session.steps("a"), "echo $CUDA_HOME"]
+@pytest.mark.parametrize("way", ["sourced", "evaluated"])
+def test_what_a_child_does_not_have(session: Session, shell: Shell, way: str) -> None:
+    """A child script that loads nothing inherits nothing, if `set -a` was on when we were loaded.
+
+    It would take what it inherits for an integration of its own, and lack the rest.
+    """
+    words = [session.conda.init(shell), *session.steps("a out"), "echo $CUDA_HOME"]
     child = f"{shell.name} -c {shell.quote(chr(10).join(words))}"
     load = session.person.load(shell)
-    result = session.play(f"set -a\n{load}\nset +a", child).check()
-    assert result.stdout == f"{session.person.kits[0].home}\n"
+    if way == "evaluated":
+        load = f'eval "$({console_script()} init {shell})"'
+    # In the tree, all of the integration is needed.
+    in_tree = f"cd {shell.quote(str(session.folder / 'tree'))}\n{shell.prompt}"
+    steps = ["set -a", load, "set +a", child, in_tree, child]
+    result = session.play(*steps).check()
+    assert result.stdout == f"\n{session.person.kits[2].home}\n"
+    ours = ("_cudaswitch", "__cudaswitch", "_csw", "BASH_FUNC_", "PROMPT_COMMAND")
+    for snap in result.snaps.values():
+        assert [name for name in snap if name.startswith(ours)] == []
 
 
 @pytest.mark.parametrize("shell", (ZSH,), ids=str)

@@ -9,7 +9,7 @@ import pytest
 
 from shells.driver import BASH
 from shells.kits import Person
-from shells.terminal import Open, Terminal, cd, home_of, printed
+from shells.terminal import Open, Terminal, cd, home_of, printed, seen
 
 OURS = r"$'{\n__cudaswitch_prompt\n} &&\ntrue cudaswitch'"
 ENTRY = r"$'true\n{\n__cudaswitch_prompt\n} &&\ntrue cudaswitch'"
@@ -32,6 +32,16 @@ def test_one_entry_stays_one_in_vs_code(at_prompt: Open) -> None:
     terminal = at_prompt(BASH, "TERM_PROGRAM=vscode; PROMPT_COMMAND=(true)")
     said = printed(terminal, "declare -p PROMPT_COMMAND")
     assert said == [f"declare -a PROMPT_COMMAND=([0]={ENTRY})"]
+
+
+@pytest.mark.parametrize("others", ["true", "(true)", "true; trap : DEBUG"])
+def test_nothing_is_exported_where_all_else_is(others: str, at_prompt: Open, tree: Path) -> None:
+    """Under `set -a`, a child gets nothing that needs functions which it does not have."""
+    terminal = at_prompt(BASH, f"PROMPT_COMMAND={others}; set -a")
+    cd(terminal, tree)
+    ours = ("_cudaswitch", "__cudaswitch", "BASH_FUNC_", "PROMPT_COMMAND")
+    assert [name for name in seen(terminal) if name.startswith(ours)] == []
+    assert printed(terminal, "echo $-")[0].startswith("a")
 
 
 def test_a_prompt_command_that_somebody_keeps_asks_once(

@@ -1,3 +1,7 @@
+case $-${ZSH_VERSION:+z} in
+*a*z) \set +a && \typeset -g _cudaswitch_all=1 ;;
+*a*) \set +a && _cudaswitch_all=1 ;;
+esac
 _cudaswitch_root='/home/o'\''neill/a $store'
 _cudaswitch_store='/home/o'\''neill/a $store'
 _cudaswitch_program='/opt/a "program"/cudaswitch'
@@ -29,3 +33,4 @@ __cudaswitch_join() { __cudaswitch_unaliased \eval '<join.bash>
 <lazy.sh, [[>
 <tab.bash>
 <init.bash>
+case ${_cudaswitch_all-} in 1) \unset _cudaswitch_all && \set -a ;; esac

@@ -1,3 +1,7 @@
+case $-${ZSH_VERSION:+z} in
+*a*z) \set +a && \typeset -g _cudaswitch_all=1 ;;
+*a*) \set +a && _cudaswitch_all=1 ;;
+esac
 \typeset -g _cudaswitch_root='/home/o'\''neill/a $store'
 \typeset -g _cudaswitch_store='/home/o'\''neill/a $store'
 \typeset -g _cudaswitch_program='/opt/a "program"/cudaswitch'
@@ -25,3 +29,4 @@ __cudaswitch_load() { __cudaswitch_unaliased \eval '<packages.sh, [[>
 <lazy.sh, [[>
 <tab.zsh>
 <init.zsh>
+case ${_cudaswitch_all-} in 1) \unset _cudaswitch_all && \set -a ;; esac
