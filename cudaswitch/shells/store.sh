@@ -4,6 +4,7 @@
 
 # Use the store that CUDASWITCH_HOME names, or the one that the integration was written for.
 __cudaswitch_store() {
+    case $- in *a*) __cudaswitch_apart __cudaswitch_store && return ;; esac
     \local __csw
     # As in __cudaswitch_said. If only Python can resolve the path, no answer is ready.
     case ${CUDASWITCH_HOME:-$_cudaswitch_store} in

@@ -53,6 +53,15 @@ def test_another_store_is_named_in_an_open_shell(
     assert homes(visitor, visitor.play(shell, *steps).check()) == "-14441-4"
 
 
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+def test_it_is_named_where_all_is_exported(shell: Shell, visitor: Person, folder: Path) -> None:
+    """Under `set -a`, what the shell remembers of the other store is not exported."""
+    other = shell.set("CUDASWITCH_HOME", str(folder / "store"))
+    result = visitor.play(shell, f"set -a\n{other}\ncudaswitch use 10.1").check()
+    assert homes(visitor, result) == "-4"
+    assert [name for name in result.snaps["1"] if name.startswith("_cudaswitch")] == []
+
+
 @every
 def test_it_is_named_where_the_shell_starts(shell: Shell, visitor: Person, folder: Path) -> None:
     steps = [cd(shell, folder / "one"), "cudaswitch use 10.1"]
