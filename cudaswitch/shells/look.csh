@@ -67,23 +67,22 @@ foreach _cswl_owner (V C)
         continue
     endif
     set _cswl_level = 1
-    if ($?CONDA_SHLVL && $?PATH) eval 'set _cswl_level = "${CONDA_SHLVL:q}"'
+    if ($?CONDA_SHLVL) eval 'set _cswl_level = "${CONDA_SHLVL:q}"'
     if ($_cswl_owner == C && "${_cswl_active:q}" != "" && "${_cswl_level:q}" =~ {[2-9],[1-9][0-9]}) then
         # Below a stacked environment, this one is still active.
+        set _cswl_env = "${_cswl_env:as// /:as//	/:q}"
         set _cswl_below = 0
         while ($_cswl_level > 1)
             eval 'set _cswl_has = $?CONDA_STACKED_'$_cswl_level
             @ _cswl_level--
             if (! $_cswl_has) continue
             eval 'set _cswl_word = "${CONDA_PREFIX_'$_cswl_level':q}"'
-            if ("${_cswl_word:as/ //:as/	//:q}" == "${_cswl_env:q}") set _cswl_below = 1
+            if ("${_cswl_word:q}" == "${_cswl_env:q}") set _cswl_below = 1
         end
-        set _cswl_words = "${PATH:as/ //:as/	//:as/:/ /}"
-        set _cswl_words = ($_cswl_words:x)
-        foreach _cswl_word ($_cswl_words:q)
-            if ("$_cswl_word:q" == "${_cswl_env:q}/bin" && $_cswl_below == 1) set _cswl_below = 2
+        foreach _cswl_word ($path:q)
+            if ("${_cswl_word:q}" == "${_cswl_env:q}/bin" && $_cswl_below == 1) set _cswl_below = 2
         end
-        if ($_cswl_below == 2 && ! $_cudaswitch_again && -f "${_cswl_env:as// /:as//	/:q}/etc/cudaswitch/want") continue
+        if ($_cswl_below == 2 && ! $_cudaswitch_again && -f "${_cswl_env:q}/etc/cudaswitch/want") continue
     endif
     unsetenv _CUDASWITCH_$_cswl_owner
 end

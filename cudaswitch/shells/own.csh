@@ -7,7 +7,7 @@ if ($?_csw_own) then
     exit
 endif
 set _csw_own = ()
-foreach _csw_name (LD_LIBRARY_PATH $_csw_scalars)
+foreach _csw_name (PATH LD_LIBRARY_PATH $_csw_scalars)
     eval 'set _csw_has = $?'$_csw_name
     if (! $_csw_has) continue
     # After an exported variable, a subscript is plain text, and a line break ends the quotes.

@@ -18,12 +18,13 @@ from checks import succeeded
 from cudaswitch import __version__
 from cudaswitch.shells.rows import quote_csh
 from shells.conda import CONDAS, Conda, conda_prefix, write_hook
-from shells.driver import TCSH
+from shells.driver import TCSH, Shell
 from shells.kits import Person, foreign
+from shells.pinned import Session
 from shells.quick_conda import QuickConda
 from tools import executable
 
-SHOWN = "echo $#CUDA_HOME $CUDA_HOME:q $#LD_LIBRARY_PATH $LD_LIBRARY_PATH:q"
+SHOWN = "echo $#CUDA_HOME $CUDA_HOME:q $#LD_LIBRARY_PATH $LD_LIBRARY_PATH:q $#PATH $PATH:q"
 TEXTS = files("cudaswitch") / "shells"
 ASKERS = [
     one.name
@@ -40,15 +41,27 @@ def test_a_variable_of_the_shell_is_not_the_exported_one(
     person: Person, exported: str | None
 ) -> None:
     """Shell variables made by `set` stay; only exported variables of the same name change."""
-    own = "set CUDA_HOME = /own; set LD_LIBRARY_PATH = (/a '/b  c')"
+    own = "set CUDA_HOME = /own; set LD_LIBRARY_PATH = (/a '/b  c'); set PATH = '/d  e'"
     steps = [own, SHOWN, "cudaswitch use 11.8", SHOWN, "cudaswitch off", SHOWN]
     variables = {"CUDA_HOME": exported, "LD_LIBRARY_PATH": exported}
     result = person.play(TCSH, *steps, **variables).check()
-    assert result.stdout == "1 /own 2 /a /b  c\n" * 3
+    assert result.stdout == "1 /own 2 /a /b  c 1 /d  e\n" * 3
     kit, inside = person.kits[1], result.snaps["3"]
     assert inside["CUDA_HOME"] == str(kit.home)
     assert inside["LD_LIBRARY_PATH"] == ":".join([*kit.lib, *filter(None, [exported])])
     assert foreign(result.snaps["6"]) == foreign(result.snaps["0"])
+
+
+@pytest.mark.parametrize("shell", (TCSH,), ids=str)
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+def test_a_path_of_the_shell_in_environments(session: Session, shell: Shell) -> None:
+    """`set PATH = "${PATH}:/x"` in a startup file sets a variable that nothing reads again."""
+    load = session.person.load(shell)
+    steps = [load, *session.steps("a"), shell.prompt, *session.steps("b"), shell.prompt]
+    steps += [*session.steps("+b out out"), shell.prompt]
+    seen = [session.play(own, *steps).check().snaps for own in (":", 'set PATH = "${PATH}:/x"')]
+    assert seen[1] == seen[0]
+    assert f"{session.folder}/b/bin" in seen[0]["6"]["PATH"].split(":")
 
 
 @pytest.mark.parametrize("name", ["PATH", "LD_LIBRARY_PATH", "_OLD_VIRTUAL_PATH", "CONDA_PREFIX"])
