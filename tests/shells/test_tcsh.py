@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -17,7 +18,8 @@ import pytest
 from checks import succeeded
 from cudaswitch import __version__
 from cudaswitch.shells.rows import quote_csh
-from shells.conda import CONDAS, Conda, conda_prefix, write_hook
+from shells.conda import CONDAS, Conda, Emulator, conda_prefix, write_hook
+from shells.conftest import make_person
 from shells.driver import TCSH, Shell
 from shells.kits import Person, foreign
 from shells.pinned import Session
@@ -26,6 +28,7 @@ from tools import executable
 
 SHOWN = "echo $#CUDA_HOME $CUDA_HOME:q $#LD_LIBRARY_PATH $LD_LIBRARY_PATH:q $#PATH $PATH:q"
 TEXTS = files("cudaswitch") / "shells"
+OPTION = "set backslash_quote"
 ASKERS = [
     one.name
     for one in TEXTS.iterdir()
@@ -62,6 +65,31 @@ def test_a_path_of_the_shell_in_environments(session: Session, shell: Shell) -> 
     seen = [session.play(own, *steps).check().snaps for own in (":", 'set PATH = "${PATH}:/x"')]
     assert seen[1] == seen[0]
     assert f"{session.folder}/b/bin" in seen[0]["6"]["PATH"].split(":")
+
+
+def test_an_option_for_backslashes(
+    person: Person, made_once: Callable[..., Path], tmp_path: Path
+) -> None:
+    """`set backslash_quote` changes nothing in the texts that are run by `sh`."""
+    folder = made_once({"b": {"LD_LIBRARY_PATH": "/b"}})
+    session = Session(person, folder, TCSH, Emulator())
+    steps = [person.load(TCSH), "cudaswitch use 11.8", *session.steps("a b out out")]
+    steps += ["cudaswitch off"]
+    plain, quoted = (session.play(option, *steps).check() for option in (":", OPTION))
+    assert quoted.snaps == plain.snaps
+    assert "/b" in plain.snaps["6"]["LD_LIBRARY_PATH"].split(":")
+
+    builder = make_person(tmp_path / "builder", ("tcsh",), tmp_path / "compilers")
+    (folder / "b/lib/python3.11/site-packages/jaxlib").mkdir(parents=True)
+    own = r"-DX=\"a\$b"
+    had = {"NVCC_PREPEND_FLAGS": own, "XLA_FLAGS": "-a", "CONDA_PREFIX": str(folder / "b")}
+    steps = ["cudaswitch use 11.8", "cudaswitch off"]
+    plain, quoted = (builder.play(TCSH, option, *steps, **had) for option in (":", OPTION))
+    assert quoted.snaps == plain.snaps
+    kit, seen = builder.kits[1], plain.check().snaps["2"]
+    flags = (seen["CUDAHOSTCXX"], seen["NVCC_PREPEND_FLAGS"], seen["XLA_FLAGS"])
+    assert flags == (str(kit.compiler), f"-ccbin={kit.compiler} {own}", f"-a {kit.data_dir}")
+    assert foreign(plain.snaps["3"]) == foreign(plain.snaps["0"])
 
 
 @pytest.mark.parametrize("name", ["PATH", "LD_LIBRARY_PATH", "_OLD_VIRTUAL_PATH", "CONDA_PREFIX"])
