@@ -55,7 +55,7 @@ $CONDA_STACKED_7$CONDA_STACKED_8$CONDA_STACKED_9"
     string match --quiet --regex '^[1-9][0-9]?$' -- "$level"; or return 0
     while test $level -gt 1
         set -l stacked CONDA_STACKED_$level
-        set level (math $level - 1)
+        set level (builtin math $level - 1)
         set -l below CONDA_PREFIX_$level
         test -n "$$stacked"; and string match --quiet '/*' -- "$$below"; and contains -- "$$below/bin" $PATH
         and set -a stack $$below

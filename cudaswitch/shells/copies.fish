@@ -10,9 +10,9 @@ function __cudaswitch_copies
     # conda never deletes its copies, and restores them with the next environment.
     set -l level 3
     string match --quiet --regex '^(?:[3-9]|[1-9][0-9])$' -- "$CONDA_SHLVL"
-    and set level (math $CONDA_SHLVL + 1)
+    and set level (builtin math $CONDA_SHLVL + 1)
     while test $level -gt "0$least"
-        set level (math $level - 1)
+        set level (builtin math $level - 1)
         set -l copy __CONDA_SHLVL_{$level}_$argv[1]
         test -n "$$copy"; or continue
         set -l kept $$copy
@@ -52,7 +52,7 @@ function __cudaswitch_copies
             set -l --path folders $$name
             set __csw $folders
             __cudaswitch_without "$argv[2]"
-            test (count $__csw) -eq (count $folders); and continue
+            test (builtin count $__csw) -eq (builtin count $folders); and continue
             # A variable that is no list to fish was one string.
             if not string match --quiet '*PATH' $name; and not set -q $name'[2]'
                 set folders $__csw

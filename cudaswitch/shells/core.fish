@@ -245,7 +245,7 @@ function __cudaswitch_undo --no-scope-shadowing
     end
     set __csw $ld
     __cudaswitch_without $_CUDASWITCH_LIB
-    if test (count $__csw) -ne (count $ld)
+    if test (builtin count $__csw) -ne (builtin count $ld)
         set ld $__csw
         if set -q ld[1]
         else if test "$_CUDASWITCH_LD" = unset

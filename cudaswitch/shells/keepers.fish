@@ -68,7 +68,7 @@ function __cudaswitch_left_over
     for item in (string match --all --regex '[0-9]+/[^:]*' -- $argv[2..-1])
         string match --quiet --regex '^(?s)(?<more>[0-9]+)(?<dir>/.*)' -- $item
         string match --quiet --regex '[0-9]'(string escape --style=regex -- $dir): -- $argv[1]:
-        and set more (math $more + 1)
+        and set more (builtin math $more + 1)
         __cudaswitch_without $more$dir
     end
 end

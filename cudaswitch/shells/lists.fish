@@ -10,12 +10,12 @@ function __cudaswitch_without
         contains -- $dir $__csw; or continue
         set -l place (contains --index -- $dir $__csw)
         for one in $__csw
-            test "$one" = $dir; and set more (math $more - 1)
+            test "$one" = $dir; and set more (builtin math $more - 1)
         end
         if test $more -lt 0
             set -e __csw[$place]
             # An empty last element is the colon of a folder that a script has removed.
-            test (count $__csw) = $place -a -z "$__csw[$place]"
+            test (builtin count $__csw) = $place -a -z "$__csw[$place]"
             and set -e __csw[$place]
         end
     end
@@ -29,7 +29,7 @@ function __cudaswitch_record
         for at in $__csw
             test "$at" = $dir; and set -a copies $at
         end
-        set -a made (count $copies)$dir
+        set -a made (builtin count $copies)$dir
     end
     set __csw (string join : -- $made)
 end

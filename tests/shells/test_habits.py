@@ -305,6 +305,22 @@ def test_a_function_by_the_name_of_read_that_never_fails(
     assert foreign(result.snaps["7"]).keys() >= foreign(result.snaps["1"]).keys()
 
 
+@pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "hooks alone"])
+def test_functions_where_fish_has_commands(person: Person, tmp_path: Path, loaded: bool) -> None:
+    """Functions `math` and `count`, as for `bc` and `wc`, are not called in place of fish's own."""
+    person.pin("10.1", conda_prefix(tmp_path / "a"))
+    session = Session(person, tmp_path, FISH, Emulator())
+    kit = person.kits[0]
+    path = f"{kit.bin}:/x:{session.conda.base_path}:{kit.bin}"
+    had = {"PATH": path, "LD_LIBRARY_PATH": f"/y:{':'.join(kit.lib)}"}
+    steps = [*session.steps("a"), "set -gx PATH /z $PATH", *session.steps("out")]
+    if loaded:
+        steps += ["cudaswitch use 10.1", "set -gx PATH /z $PATH", "cudaswitch off"]
+    own = "function math; echo 7; end; function count; echo 7; end"
+    plain, named = (session.play(first, *steps, load=loaded, **had).check() for first in (":", own))
+    assert named.snaps == plain.snaps
+
+
 @pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 @pytest.mark.parametrize("word", ["return", "set", "typeset", "local", "export", "unset", "eval"])
 def test_an_alias_for_a_word_of_ours_before_our_line(
