@@ -77,7 +77,8 @@ __cudaswitch_scalars() {
         forget) __cudaswitch_flags_forget "${_cudaswitch_undone_cc-}" "${_cudaswitch_undone_xla-}" ;;
     esac
     shift
-    while [ "$#" -gt 0 ]; do
+    # 1 is left if a function `set` of the user has kept these from being set.
+    while [ "$#" -gt 1 ]; do
         _csw_name=$1 _csw_ours=$2 _csw_was=_CUDASWITCH_WAS_$1
         shift 2
         if [ "$_csw_way" = set ]; then

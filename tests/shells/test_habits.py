@@ -322,6 +322,17 @@ def test_functions_where_fish_has_commands(person: Person, tmp_path: Path, loade
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
+def test_a_function_that_keeps_arguments_from_being_set(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """With a function `set` nothing can be switched, but the prompt comes back."""
+    (tmp_path / ".cuda-version").write_text("cuda 10.1\ngpus 0\n")
+    step = f"cd {shell.quote(str(tmp_path))}\n{shell.prompt}"
+    result = person.play(shell, f"set() {{ :; }}\n{step}\nunset -f set", "echo back")
+    assert result.stdout == "back\n"
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 @pytest.mark.parametrize("word", ["return", "set", "typeset", "local", "export", "unset", "eval"])
 def test_an_alias_for_a_word_of_ours_before_our_line(
     shell: Shell, word: str, person: Person, tree: Path
