@@ -119,6 +119,7 @@ PACKAGES: dict[str, dict[str, Callable[[], bytes]]] = {
         "another package": lambda: bz2.compress(
             index_member(name="zlib") + member("lib/libz.so", b"x") + ZEROS
         ),
+        "a name without end": lambda: bz2.compress(index_member(name="z" * 100_000) + ZEROS),
         "metapackage": lambda: bz2.compress(index_member(name="cuda-toolkit") + ZEROS),
         "a redist archive of nothing": lambda: gzip.compress(
             member("zlib-linux-x86_64-1.3-archive/lib/libz.so", b"x") + ZEROS

@@ -60,6 +60,7 @@ def refusal(call: Callable[[], object]) -> str:
     message = caught.value.message
     assert message.isprintable(), "one line that cannot drive a terminal"
     assert not message.endswith(".")
+    assert len(message) < 1_000
     return message
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from cudaswitch.archives.faults import ForeignError
+from cudaswitch.archives.faults import ForeignError, shown
 
 COMPONENTS = {
     "cudatoolkit": "cuda",
@@ -159,7 +159,7 @@ def component_of(name: str, proofs: set[str]) -> str:
         return "cudnn"
     if claimed in ("cuda", "cudnn", None):
         raise ForeignError(
-            f"holds neither a CUDA toolkit nor cuDNN (it is `{name}`)",
+            f"holds neither a CUDA toolkit nor cuDNN (it is {shown(name)})",
             None
             if named_component(name)
             else "get a package of CUDA or cuDNN, such as cudatoolkit or cudnn",

@@ -116,7 +116,7 @@ _METADATA = {
     "platform that leads out": lambda: tar_bz2(index=raw.index_member(subdir="../linux-64")),
     "platform that is a list": lambda: tar_bz2(index=raw.index_member(subdir=["linux-64"])),
     "an index of surrogates": lambda: tar_bz2(
-        index=member("info/index.json", json.dumps(raw.INDEX | {"name": "\udcff"}).encode())
+        index=member("info/index.json", json.dumps(raw.INDEX | {"name": "cuda\udcff"}).encode())
     ),
     "an index of UTF-16": lambda: tar_bz2(
         index=member("info/index.json", json.dumps(raw.INDEX).encode("utf-16"))
