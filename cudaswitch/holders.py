@@ -101,9 +101,9 @@ def _gets(record: WrittenPin, adopted: Mapping[Identity, Toolkit]) -> str | None
     if path is not None and is_there and not _became_another(record, adopted.get(identity(path))):
         return path
     # If it is gone, as when the store was moved, the integration takes what answers now. Another
-    # user's file decides nothing for us, but its owner needs what it asks for.
+    # user's version file decides nothing for us, but its owner needs what it asks for.
     try:
-        return answer(read_request(record.path, anyones=True)).want.home
+        return answer(read_request(record.path, anyones=record.hooked is None)).want.home
     except CudaswitchError:
         return None if is_there else path
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from checks import snapshot, succeeded
+from checks import refused, snapshot, succeeded
 from homes import Home
 from made_environments import Env
 from shells.conda import conda_prefix
@@ -90,11 +90,13 @@ def test_a_colleagues_toolkit_that_is_laid_over_another(
 def test_a_file_that_has_become_a_colleagues_asks_for_nothing(
     stocked: Home, tmp_path: Path
 ) -> None:
-    """A version file, unlike an environment's pin, asks for nothing once a colleague owns it."""
+    """A colleague's version file, unlike an environment's pin, is not followed; for them it holds
+    its toolkit."""
     succeeded(stocked.run("pin", "10.1", "--dir", tmp_path))
     os.chown(tmp_path / ".cuda-version", 12345, 12345)
     [pin] = json.loads(stocked.run("list", "--json").stdout)["pins"]
-    assert (pin["request"], pin["path"]) == (None, None)
+    assert (pin["request"], pin["path"]) == ("10.1", f"{stocked.store}/toolkits/{FULL}")
+    refused(stocked.run("current", cwd=tmp_path), "belongs to another user", hint="use 10.1")
 
 
 @root_only

@@ -172,7 +172,7 @@ NOT_IN_BASH_3_2 = {
 }
 """What later releases brought → how it is written. Transformations come after a version check,
 and what only zsh has after another."""
-CHECKS = ("BASH_VERSINFO", "${ZSH_VERSION-} in ?*)")
+CHECKS = ("BASH_VERSINFO", "${ZSH_VERSION-} in ?*)", "*a*z)")
 
 
 @pytest.mark.parametrize("what", NOT_IN_BASH_3_2)
