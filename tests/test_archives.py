@@ -344,6 +344,13 @@ def test_conda_names(tmp_path: Path, unpack: Unpack, name: str, component: str) 
     assert package.component == component
 
 
+def test_a_whole_toolkit_by_any_name(tmp_path: Path, unpack: Unpack) -> None:
+    """What nvcc compiles and links with makes a toolkit, however a package is called."""
+    rest = ("bin/nvcc", "include/cuda_runtime.h", "nvvm/bin/cicc")
+    data = raw.tar_bz2(*(raw.member(path, b"x") for path in rest), index=raw.index_member(name="x"))
+    assert unpack(write(tmp_path, data)).component == "cuda"
+
+
 # wheels
 
 

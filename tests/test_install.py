@@ -173,6 +173,7 @@ def test_windows_packages_are_kept_beside_those_of_linux(
     assert (folder / "bin/cudnn64_7.dll").is_file()
     assert (folder / "include/cudnn.h").is_file()
     assert (home.store / "toolkits" / BOTH[1] / "lib64/libcudnn.so.7").is_file()
+    assert {line.split()[0] for line in succeeded(home.run("list"))} == {*BOTH, *kept}
     # A toolkit for another machine never answers a request on this one.
     assert (home.store / "requests/10.1").read_text() == f"{home.store}/toolkits/{BOTH[1]}\n"
     refused(home.run("install", linux[0], "--platform", "win-64"), "linux-64", hint="linux-64")

@@ -123,6 +123,12 @@ def test_names_that_name_one(stocked: Home) -> None:
     assert stored(stocked)["toolkits"] == []
 
 
+def test_a_path_names_one_through_a_link(stocked: Home, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(stocked.store / "toolkits" / FULL)
+    succeeded(stocked.run("remove", tmp_path / "link"))
+    assert stored(stocked)["toolkits"] == [BARE]
+
+
 @pytest.fixture
 def busy(stocked: Home) -> Iterator[subprocess.Popen[str]]:
     """A process that has loaded the runtime of the toolkit with cuDNN."""
