@@ -192,9 +192,9 @@ def _bare() -> Shell | None:
 def _load() -> str:
     """Return the step that loads the integration."""
     from cudaswitch import shells  # noqa: PLC0415  # only if a shell is out of step
-    from cudaswitch.ready import loading  # noqa: PLC0415  # the same
+    from cudaswitch.ready import loading  # noqa: PLC0415  # only if a shell is out of step
     from cudaswitch.startfiles import loaded_by, ready_fault  # noqa: PLC0415  # the same
-    from cudaswitch.startup import is_closed  # noqa: PLC0415  # the same
+    from cudaswitch.startup import is_closed  # noqa: PLC0415  # only if a shell is out of step
 
     row = shells.running_row(os.environ)
     found = loaded_by(row, os.environ) if row.startup else None

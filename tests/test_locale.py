@@ -71,6 +71,14 @@ def test_it_starts_in_every_way(foreign: Home, start: str, closed: str) -> None:
     assert done.stdout.count(f"pinned by {foreign.path}/env") == (closed != ">&-")
 
 
+def test_who_insists_on_another_encoding_is_not_started_for_ever(foreign: Home) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8=0", "-m", "cudaswitch", "--version"],
+        env=foreign.env | ASCII, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert succeeded(done)
+
+
 def test_programs_that_it_starts_keep_the_locale(foreign: Home) -> None:
     told = "import sys; print(sys.getfilesystemencoding(), sys.orig_argv[1:])"
     done = foreign.run("exec", "10.1", "--", sys.executable, "-c", told, "é", **ASCII)
