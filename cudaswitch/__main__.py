@@ -42,11 +42,11 @@ def entry() -> int:
 
     Memory is left to the system to free: Python would take a tenth of the total time for it.
     """
-    in_utf8 = [sys.executable, "-X", "utf8"]
-    # Paths are in files as UTF-8: in the encoding of another locale, they would be other paths.
-    # Only once: a `-X utf8=0` of the user's, which comes later, decides.
-    if sys.getfilesystemencoding() != "utf-8" and sys.orig_argv[1:3] != in_utf8[1:]:
-        os.execv(sys.executable, [*in_utf8, *sys.orig_argv[1:]])  # noqa: S606  # no shell needed
+    # Paths are in files as UTF-8: in the encoding of another locale, they would be other paths. Of
+    # several `-X utf8`, Python takes the first.
+    if sys.getfilesystemencoding() != "utf-8":
+        again = [sys.executable, "-X", "utf8", *sys.orig_argv[1:]]
+        os.execv(sys.executable, again)  # noqa: S606  # no shell needed
     if sys.stderr is not None:
         raw = _Untroubled(sys.stderr.fileno(), "w", closefd=False)
         sys.stderr = io.TextIOWrapper(io.BufferedWriter(raw), line_buffering=True)
