@@ -17,6 +17,11 @@ function __cudaswitch_load
     function __cudaswitch_edited
         return 1
     end
+    function __cudaswitch_overlaid
+        return 1
+    end
+    function __cudaswitch_surplus
+    end
     functions --erase cudaswitch __cudaswitch_enter __cudaswitch_leave
     return 1
 end

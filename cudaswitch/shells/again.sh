@@ -22,6 +22,7 @@ __cudaswitch_again() {
     printf 'cudaswitch: `%s` is gone, so this shell switches nothing\n' "$_cudaswitch_rest" >&2
     __cudaswitch_look() { :; }
     __cudaswitch_edited() { \return 1; }
+    __cudaswitch_first() { \unset _cudaswitch_fresh; }
     _cudaswitch_alone=''
     \unset -f cudaswitch __cudaswitch_enter __cudaswitch_leave
     \unset _cudaswitch_here

@@ -346,3 +346,32 @@ def test_the_rest_that_changed_since_the_shell_started(
         assert home_of(terminal) == str(person.kits[0].home)
     finally:
         terminal.child.close(force=True)
+
+
+PROMPTS = {
+    BASH: 'eval "$PROMPT_COMMAND"',
+    ZSH: "for one in $precmd_functions; do $one; done",
+    FISH: "emit fish_prompt; emit fish_preexec",
+}
+"""Shell → what it runs before its first prompt, and behind the first line that is typed."""
+
+
+@every_shell
+def test_an_inherited_toolkit_where_nothing_can_be_loaded(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """That the rest is gone is said once, though a startup file's changes are looked at."""
+    gone = str(tmp_path / "gone")
+    text = person.init[shell.name].read_text().replace(str(console_script()), gone)
+    text = text.replace(f"{person.home.store}/init", gone)
+    done = subprocess.run(
+        [*shell.argv(), "-c", "\n".join([text, shell.set("CUDA_HOME", "/mine"), PROMPTS[shell]])],
+        env=active(person, "cudaswitch use 10.1"),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert done.stderr == (
+        f"cudaswitch: `{gone}/.{shell.name}/rest` is gone, so this shell switches nothing\n"
+    )
