@@ -125,8 +125,8 @@ def change(
     want: Want,
     is_there: Callable[[str], bool],
     bundled: bool,
-    xla: bool = False,
-    environment: Mapping[str, str] | None = None,
+    xla: bool,
+    environment: Mapping[str, str],
 ) -> EnvironmentChange:
     """Work out what a toolkit adds.
 
@@ -141,7 +141,7 @@ def change(
         cupti = f"{home}/extras/CUPTI/lib64"
         libraries = (*folders, *([cupti] if is_there(cupti) else []))
     variables = _scalars(want, has_nvcc=is_there(f"{home}/bin/nvcc"))
-    before = undone(environment or {})
+    before = undone(environment)
     flags = {}
     compiler = host_compiler(want, before, is_there)
     if compiler and is_there(compiler):
@@ -278,8 +278,9 @@ def _number(text: str) -> int:
 
 def _of(name: str, copies: list[str]) -> list[str]:
     ends = f"_{name}"
-    levels = {copy: copy.removeprefix("__CONDA_SHLVL_").removesuffix(ends) for copy in copies}
-    return [copy for copy, level in levels.items() if level.isdigit()]
+    return [
+        copy for copy in copies if copy.removeprefix("__CONDA_SHLVL_").removesuffix(ends).isdigit()
+    ]
 
 
 def _give_back(result: dict[str, str], values: Mapping[str, str], copies: list[str]) -> None:

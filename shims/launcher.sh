@@ -44,27 +44,20 @@ __cudaswitch_decided() {
 # The active environment has no pin: _cudaswitch_origin = the pin of the next environment below it
 # that has one, in the order of `environments.standing_environments`; fails if none has.
 __cudaswitch_pinned() {
-    \local level env venv __csw
+    \local env venv below __csw
     __cudaswitch_virtualenv
-    env=${CONDA_PREFIX-} venv=$__csw level=${CONDA_SHLVL-}
-    case $level in '' | *[!0-9]* | 0* | ???*) level=1 ;; esac
-    while :; do
-        if [ -n "$venv" ] && __cudaswitch_ahead "$venv" "$env"; then
+    venv=$__csw
+    __cudaswitch_stack
+    below=${CONDA_PREFIX-}:$__csw
+    while [ -n "$below" ]; do
+        env=${below%%:*} below=${below#*:}
+        if [ -n "$venv" ] && ! __cudaswitch_before "$env" "$venv"; then
             if __cudaswitch_has_pin "$venv"; then return 0; fi
             venv=''
         fi
         if __cudaswitch_has_pin "$env"; then return 0; fi
-        env=''
-        while [ -z "$env" ]; do
-            if [ "$level" -le 1 ]; then
-                __cudaswitch_has_pin "$venv"
-                return
-            fi
-            \eval "env=\${CONDA_STACKED_$level:+\${CONDA_PREFIX_$((level - 1))-}}"
-            level=$((level - 1))
-            case :$PATH: in *":$env/bin:"*) ;; *) env='' ;; esac
-        done
     done
+    __cudaswitch_has_pin "$venv"
 }
 
 # _cudaswitch_origin = the pin of the environment $1, if it has one.

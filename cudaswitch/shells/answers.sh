@@ -106,13 +106,6 @@ __cudaswitch_trim() {
     __csw=${__csw%"${__csw##*[!' 	']}"}
 }
 
-# Is the environment $1 on PATH before $2, or $2 not on PATH?
-__cudaswitch_ahead() {
-    \local _csw_before
-    _csw_before=:$PATH: _csw_before=${_csw_before%%":$2/bin:"*}:
-    case $_csw_before in *":$1/bin:"* | ":$PATH::") ;; *) return 1 ;; esac
-}
-
 # __csw = the active environment; fails if there is none. Of two, it is the one whose programs come
 # first on PATH.
 __cudaswitch_active() {
@@ -120,7 +113,7 @@ __cudaswitch_active() {
     __cudaswitch_virtualenv
     set -- "$__csw" "${CONDA_PREFIX-}"
     case ${1:+$2} in
-        ?*) if ! __cudaswitch_ahead "$1" "$2"; then set -- "$2" "$1"; fi ;;
+        ?*) if __cudaswitch_before "$2" "$1"; then set -- "$2" "$1"; fi ;;
     esac
     for __csw; do
         case $__csw in /*) ;; *) continue ;; esac

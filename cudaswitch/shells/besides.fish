@@ -82,12 +82,7 @@ function __cudaswitch_shortly --no-scope-shadowing
         test -n "$CONDA_PREFIX$VIRTUAL_ENV"; and __cudaswitch_path_kept; and return 1
         test -n "$ld_set" -a -z "$ld"; or set was_unset $_CUDASWITCH_LD
         __cudaswitch_retrace; or return 1
-        set path $PATH
-        set ld $LD_LIBRARY_PATH
-        set ld_set
-        set -q LD_LIBRARY_PATH; and set ld_set set
-        and not set -qg LD_LIBRARY_PATH; and set ld_set under
-        test -n "$ld"; or __cudaswitch_bare
+        __cudaswitch_lists
     end
     test -z "$home"; or __cudaswitch_besides; and return 0
     test "$was_unset" = unset -a -d "$home/."; and set -gx _CUDASWITCH_LD unset
@@ -163,8 +158,6 @@ function __cudaswitch_flags_kept
     test -n "$_CUDASWITCH_CC$_cudaswitch_undone_cc"; and set -a names CUDAHOSTCXX NVCC_PREPEND_FLAGS
     set -q names[1]; or return 1
     string match --quiet --regex '^[0-9]?$' -- "$CONDA_SHLVL"; or return 0
-    for copy in __CONDA_SHLVL_{0,1,2,3,4,5,6,7,8,9}_$names
-        test -n "$$copy"; and return 0
-    end
-    return 1
+    set -l copies __CONDA_SHLVL_{0,1,2,3,4,5,6,7,8,9}_$names
+    string length --quiet -- $$copies
 end

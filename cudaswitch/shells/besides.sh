@@ -127,7 +127,7 @@ ${CUDA_PATH-}:${CUDAToolkit_ROOT-}:${CUDACXX-}\|${_CUDASWITCH_LIB:+${LD_LIBRARY_
         ":${_cudaswitch_plain:-${_cudaswitch_besides:-none}}|${_CUDASWITCH_LIB:+${_cudaswitch_ld-}}") ;;
         *) return 1 ;;
     esac
-    case ${_CUDASWITCH_XLA-}${_CUDASWITCH_CC-}${NVCC_PREPEND_FLAGS_BACKUP-} in
+    case ${_CUDASWITCH_XLA-}${_CUDASWITCH_CC-} in
         '') ;;
         *)
             if [ -n "${NVCC_PREPEND_FLAGS_BACKUP-}" ] || __cudaswitch_flags_kept \

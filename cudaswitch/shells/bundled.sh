@@ -26,26 +26,6 @@ __cudaswitch_bundled() {
     case $__csw in n) return 1 ;; esac
 }
 
-# $__csw = the environments that the active one was stacked on and that are on PATH, downwards, each
-# followed by a colon, like the list of `environments.stacked_on`.
-__cudaswitch_stack() {
-    \local _csw_level _csw_stacked _csw_env
-    __csw='' _csw_level=${CONDA_SHLVL:-0}
-    # Each switch without a deactivation adds a level, and none of these is stacked.
-    case ${CONDA_STACKED_2-}${CONDA_STACKED_3-}${CONDA_STACKED_4-}${CONDA_STACKED_5-}${CONDA_STACKED_6-}\
-${CONDA_STACKED_7-}${CONDA_STACKED_8-}${CONDA_STACKED_9-}:$_csw_level in
-        :? | *:*[!0-9]* | *:0* | *:???*) return 0 ;;
-    esac
-    while [ "$_csw_level" -gt 1 ]; do
-        \eval "_csw_stacked=\${CONDA_STACKED_$_csw_level-}"
-        _csw_level=$((_csw_level - 1))
-        \eval "_csw_env=\${CONDA_PREFIX_$_csw_level-}"
-        case ${_csw_stacked:+$_csw_env:$PATH:} in
-            /*":$_csw_env/bin:"*) __csw=$__csw$_csw_env: ;;
-        esac
-    done
-}
-
 # Does the environment $1, or one that it is stacked on whose packages are in use, bring its own
 # CUDA? Goes down as `bundled.reached` does: change both.
 __cudaswitch_brought() {

@@ -30,7 +30,7 @@ if ($_csw_keep == find) exit
 
 if ($#_csw_copies) then
     set _csw_names = ($_csw_copies LD_LIBRARY_PATH $_csw_scalars CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS)
-    set _csw_text = 'for f in packages copies exported flags lists core hooks; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; _cudaswitch_gave=1 _cudaswitch_undone=${2#=} _cudaswitch_undone_lib=${3#=} _cudaswitch_undone_cc=${4#=} _cudaswitch_undone_xla=${5#=} _cudaswitch_undone_kept=${6#=} _cudaswitch_was_CUDAHOSTCXX=; shift 6; while [ "$1" != = ]; do eval "_cudaswitch_was_${1%%=*}="'\''${1#*=}'\''; shift; done; shift; __cudaswitch_forget; for n; do eval '\''if [ -n "${'\''$n'\''+x}" ]; then printf "=%s\n" "${'\''$n'\''}"; else echo -; fi'\''; done'
+    set _csw_text = 'for f in copies exported flags lists core hooks; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; _cudaswitch_gave=1 _cudaswitch_undone=${2#=} _cudaswitch_undone_lib=${3#=} _cudaswitch_undone_cc=${4#=} _cudaswitch_undone_xla=${5#=} _cudaswitch_undone_kept=${6#=} _cudaswitch_was_CUDAHOSTCXX=; shift 6; while [ "$1" != = ]; do eval "_cudaswitch_was_${1%%=*}="'\''${1#*=}'\''; shift; done; shift; __cudaswitch_forget'
     set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_cudaswitch_undone:q = $_csw_names'
     source "${_csw_texts:q}/take.csh"
 endif

@@ -93,36 +93,17 @@ end
 function __cudaswitch_kept
     test -n "$CONDA_SHLVL"; or return 1
     string match --quiet '*:gpus=*' -- "$_CUDASWITCH_ON$_cudaswitch_undone$argv"; and return 0
-    test -n "$__CONDA_SHLVL_0_CUDA_HOME$__CONDA_SHLVL_0_CUDA_PATH$__CONDA_SHLVL_0_CUDACXX\
-$__CONDA_SHLVL_0_CUDAToolkit_ROOT$__CONDA_SHLVL_0_LD_LIBRARY_PATH\
-$__CONDA_SHLVL_1_CUDA_HOME$__CONDA_SHLVL_1_CUDA_PATH$__CONDA_SHLVL_1_CUDACXX\
-$__CONDA_SHLVL_1_CUDAToolkit_ROOT$__CONDA_SHLVL_1_LD_LIBRARY_PATH\
-$__CONDA_SHLVL_2_CUDA_HOME$__CONDA_SHLVL_2_CUDA_PATH$__CONDA_SHLVL_2_CUDACXX\
-$__CONDA_SHLVL_2_CUDAToolkit_ROOT$__CONDA_SHLVL_2_LD_LIBRARY_PATH"
-    and return 0
+    set -l names CUDA_HOME CUDA_PATH CUDACXX CUDAToolkit_ROOT LD_LIBRARY_PATH
+    set -l copies __CONDA_SHLVL_{0,1,2}_$names
     # Each switch without a deactivation adds a level.
-    contains -- "$CONDA_SHLVL" 0 1 2; and return 1
-    test -n "$__CONDA_SHLVL_3_CUDA_HOME$__CONDA_SHLVL_3_CUDA_PATH$__CONDA_SHLVL_3_CUDACXX\
-$__CONDA_SHLVL_3_CUDAToolkit_ROOT$__CONDA_SHLVL_3_LD_LIBRARY_PATH\
-$__CONDA_SHLVL_4_CUDA_HOME$__CONDA_SHLVL_4_CUDA_PATH$__CONDA_SHLVL_4_CUDACXX\
-$__CONDA_SHLVL_4_CUDAToolkit_ROOT$__CONDA_SHLVL_4_LD_LIBRARY_PATH\
-$__CONDA_SHLVL_5_CUDA_HOME$__CONDA_SHLVL_5_CUDA_PATH$__CONDA_SHLVL_5_CUDACXX\
-$__CONDA_SHLVL_5_CUDAToolkit_ROOT$__CONDA_SHLVL_5_LD_LIBRARY_PATH\
-$__CONDA_SHLVL_6_CUDA_HOME$__CONDA_SHLVL_6_CUDA_PATH$__CONDA_SHLVL_6_CUDACXX\
-$__CONDA_SHLVL_6_CUDAToolkit_ROOT$__CONDA_SHLVL_6_LD_LIBRARY_PATH\
-$__CONDA_SHLVL_7_CUDA_HOME$__CONDA_SHLVL_7_CUDA_PATH$__CONDA_SHLVL_7_CUDACXX\
-$__CONDA_SHLVL_7_CUDAToolkit_ROOT$__CONDA_SHLVL_7_LD_LIBRARY_PATH\
-$__CONDA_SHLVL_8_CUDA_HOME$__CONDA_SHLVL_8_CUDA_PATH$__CONDA_SHLVL_8_CUDACXX\
-$__CONDA_SHLVL_8_CUDAToolkit_ROOT$__CONDA_SHLVL_8_LD_LIBRARY_PATH\
-$__CONDA_SHLVL_9_CUDA_HOME$__CONDA_SHLVL_9_CUDA_PATH$__CONDA_SHLVL_9_CUDACXX\
-$__CONDA_SHLVL_9_CUDAToolkit_ROOT$__CONDA_SHLVL_9_LD_LIBRARY_PATH"
-    and return 0
-    contains -- "$CONDA_SHLVL" 3 4 5 6 7 8 9; and return 1
-    string match --quiet --regex '^[0-9]{1,2}$' -- "$CONDA_SHLVL"; or return 0
-    for copy in (set --names --export | string match --regex '^__CONDA_SHLVL_[0-9]+_(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDACXX|CUDAToolkit_ROOT)$')
-        test -n "$$copy"; and return 0
+    if not contains -- "$CONDA_SHLVL" 0 1 2
+        set copies __CONDA_SHLVL_{0,1,2,3,4,5,6,7,8,9}_$names
+        if not contains -- "$CONDA_SHLVL" 3 4 5 6 7 8 9
+            string match --quiet --regex '^[0-9]{1,2}$' -- "$CONDA_SHLVL"; or return 0
+            set copies (set --names --export | string match --regex '^__CONDA_SHLVL_[0-9]+_(?:LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|CUDACXX|CUDAToolkit_ROOT)$')
+        end
     end
-    return 1
+    string length --quiet -- $$copies
 end
 
 # Set _CUDASWITCH_KEPT, if conda keeps the toolkit $argv[1] or the GPUs of the want $argv[2] for the

@@ -63,7 +63,7 @@ if ($_csw_do == enter) then
     set _csw_program = ""
     if ($?_cudaswitch_program) eval 'set _csw_program = "${_cudaswitch_program:q}"'
     if ("${_csw_auto:q}" != "") then
-        set _csw_text = 'for f in packages bundled flags core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; if ! __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then exit; fi; if [ -x "$3" ]; then exec "$3" want --environment "$2"; fi; if [ -t 2 ]; then printf "cudaswitch: the packages of \`%s\` may have changed since it was pinned\nhint: cudaswitch pin auto\n" "$2" >&2; fi'
+        set _csw_text = 'for f in packages core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; if ! __cudaswitch_newer "$2" "$2/etc/cudaswitch/want"; then exit; fi; if [ -x "$3" ]; then exec "$3" want --environment "$2"; fi; if [ -t 2 ]; then printf "cudaswitch: the packages of \`%s\` may have changed since it was pinned\nhint: cudaswitch pin auto\n" "$2" >&2; fi'
         set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_env:q $_csw_program:q'
         set _csw_value = "`$_csw_words`"
         if ("${_csw_value:q}" != "") set _csw_asks = "${_csw_value:q}"
@@ -162,7 +162,7 @@ if ("${_csw_toolkit:q}" != "") then
     set _csw_root = "${_csw_venv:q}"
     if ($_csw_first[2] == C) set _csw_root = "${_csw_conda:q}"
     if ("${_csw_root:q}" != "") then
-        set _csw_text = 'for f in packages bundled lists flags core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; _csw_xla=; if __cudaswitch_brought "$2"; then printf never; fi; echo "${_csw_xla:+xla}"'
+        set _csw_text = 'for f in packages bundled core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; _csw_xla=; if __cudaswitch_brought "$2"; then printf never; fi; echo "${_csw_xla:+xla}"'
         set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_root:q'
         set _csw_value = "`$_csw_words`"
         if ("$_csw_libs" == auto && "$_csw_value" =~ never*) set _csw_libs = never

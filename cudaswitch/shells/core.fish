@@ -107,13 +107,10 @@ function __cudaswitch_settle
         __cudaswitch_strongest
         set want $__csw
     end
-    set -l --path path $PATH
-    set -l --path ld $LD_LIBRARY_PATH
+    set -l --path path
+    set -l --path ld
     set -l ld_set
-    # A universal one shows again once ours is gone.
-    set -q LD_LIBRARY_PATH; and set ld_set set
-    and not set -qg LD_LIBRARY_PATH; and set ld_set under
-    test -n "$ld"; or __cudaswitch_bare
+    __cudaswitch_lists
     string match --quiet --regex '^(?<home>/[^:]*)' -- "$want"
     if test -n "$home" -a -z "$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH"
         and __cudaswitch_free; and __cudaswitch_plainly
@@ -250,8 +247,8 @@ function __cudaswitch_undo --no-scope-shadowing
         if set -q ld[1]
         else if test "$_CUDASWITCH_LD" = unset
             set ld_set
-        else
-            __cudaswitch_bare
+        else if set -q ld_set[1]
+            set ld_set bare
         end
     end
 end

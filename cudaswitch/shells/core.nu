@@ -82,16 +82,20 @@ def __cudaswitch_bundled [] {
     $prefix != '' and (__cudaswitch_brings $prefix)
 }
 
+# A folder's name as the beginning of a pattern.
+def __cudaswitch_literal [folder] {
+    $folder | str replace --all --regex '[?*\[\]]' '[$0]'
+}
+
 def __cudaswitch_any [folder, patterns] {
-    # The name of the folder itself must not be taken for a pattern.
-    let literal = ($folder | str replace --all --regex '[?*\[\]]' '[$0]')
+    let literal = (__cudaswitch_literal $folder)
     $patterns | any {|pattern| try { %ls ($'($literal)/($pattern)' | into glob) | is-not-empty } catch { false } }
 }
 
 # The package folders of the environment itself. `ls` of a folder lists its content, `ls` of a
 # pattern the folder itself.
 def __cudaswitch_sites [prefix] {
-    let literal = ($prefix | str replace --all --regex '[?*\[\]]' '[$0]')
+    let literal = (__cudaswitch_literal $prefix)
     ['lib/py[tp][hy]*' 'lib64/python[23]*']
     | each {|at| try { %ls ($'($literal)/($at)/site-package[s]' | into glob) | get name } catch { [] } } | flatten
 }

@@ -18,6 +18,6 @@ foreach _csw_name (CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS $_csw_scalars)
     set _csw_names = ($_csw_names _CUDASWITCH_WAS_$_csw_name)
 end
 set _csw_names = ($_csw_names $_csw_copies)
-set _csw_text = 'for f in packages copies exported flags lists core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; way=$2 _csw_home=$3 _csw_xla=${4#none} _csw_left=${5#none} want=${6#=} _csw_kept=$7; _csw_theirs=${_CUDASWITCH_KEPT-}; shift 7; if [ "$_csw_kept" = 0 ]; then __cudaswitch_flags_$way "$want"; else if [ -n "${_CUDASWITCH_LIB-}" ]; then __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" ""; fi; __cudaswitch_scalars give "$_CUDASWITCH_ON"; fi; for n; do eval '\''if [ -n "${'\''$n'\''+x}" ]; then printf "=%s\n" "${'\''$n'\''}"; else echo -; fi'\''; done'
+set _csw_text = 'for f in copies exported flags lists core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; way=$2 _csw_home=$3 _csw_xla=${4#none} _csw_left=${5#none} want=${6#=} _csw_kept=$7; _csw_theirs=${_CUDASWITCH_KEPT-}; shift 7; if [ "$_csw_kept" = 0 ]; then __cudaswitch_flags_$way "$want"; else if [ -n "${_CUDASWITCH_LIB-}" ]; then __cudaswitch_copies LD_LIBRARY_PATH "$_CUDASWITCH_LIB" ""; fi; __cudaswitch_scalars give "$_CUDASWITCH_ON"; fi'
 set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_way $_csw_value:q $_csw_xla $_csw_left:q "=${_csw_want:q}" $_csw_whole $_csw_names'
 source "${_csw_texts:q}/take.csh"

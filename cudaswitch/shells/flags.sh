@@ -26,16 +26,16 @@ __cudaswitch_host() {
     esac
 }
 
-# __csw = a remark on the compiler that the nvcc of the applied want $1 needs and that is missing,
-# empty if there is nothing to remark.
-__cudaswitch_lacking() {
+# __csw = what is unusual about the applied toolkit, for the line that names it; empty if nothing is.
+__cudaswitch_remark() {
     __csw=''
-    case ${_CUDASWITCH_CC-}$1 in /*:cc=*) __cudaswitch_host "$1" ;; esac
-    if [ -x "$__csw" ]; then
-        __csw=''
-    else
-        __csw=${__csw:+" (its nvcc refuses the gcc here: install ${__csw##*/})"}
-    fi
+    case ${_CUDASWITCH_CC-}$_CUDASWITCH_ON in /*:cc=*) __cudaswitch_host "$_CUDASWITCH_ON" ;; esac
+    if [ -x "$__csw" ]; then __csw=''; fi
+    __csw=${__csw:+" (its nvcc refuses the gcc here: install ${__csw##*/})"}
+    case ${_CUDASWITCH_LIB-}$_CUDASWITCH_ON in
+        /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;
+        /*) __csw=" (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)$__csw" ;;
+    esac
 }
 
 # Add words to the flags: for nvcc that of the want $1, for XLA that of the toolkit $_csw_home.

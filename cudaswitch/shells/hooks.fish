@@ -39,12 +39,10 @@ function __cudaswitch_enter
         set -l home $argv[3]
         set -l want $home:env=$argv[2]
         test -n "$argv[4]"; and set want $home:$argv[4]:env=$argv[2]
-        set -l --path path $PATH
-        set -l --path ld $LD_LIBRARY_PATH
+        set -l --path path
+        set -l --path ld
         set -l ld_set
-        set -q LD_LIBRARY_PATH; and set ld_set set
-        and not set -qg LD_LIBRARY_PATH; and set ld_set under
-        test -n "$ld"; or __cudaswitch_bare
+        __cudaswitch_lists
         set -g __csw_found $found
         if test -z "$_OLD_VIRTUAL_PATH"; and __cudaswitch_free; and __cudaswitch_plainly
             or __cudaswitch_besides

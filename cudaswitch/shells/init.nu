@@ -99,7 +99,7 @@ def __cudaswitch_active [] {
 
 # Have the packages of an environment changed since the file was written?
 def __cudaswitch_newer [prefix, file] {
-    let literal = ($prefix | str replace --all --regex '[?*\[\]]' '[$0]')
+    let literal = (__cudaswitch_literal $prefix)
     let since = (try { %ls --directory ($file | path expand) | get 0.modified } catch { return true })
     [conda-meta lib/python[23]*/site-packages] | any {|pattern|
         try { %ls --directory ($'($literal)/($pattern)' | into glob) | any { $in.modified > $since } } catch { false }
@@ -205,13 +205,18 @@ def __cudaswitch_standing [] {
     [$env.CONDA_PREFIX ...$below]
 }
 
+# The values whose change calls for a look.
+def __cudaswitch_watched [] {
+    [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '' | into string) ($env.CUDASWITCH_HOME? | default '')]
+}
+
 # Drop what belongs to an environment that was left, take up what the environment, the
 # directory or the user asks for, and settle.
 def --env __cudaswitch_look [] {
     __cudaswitch_store
     let before = ($env._CUDASWITCH_ON? | default '')
     let seen = $env._cudaswitch_seen
-    let now = [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '' | into string) ($env.CUDASWITCH_HOME? | default '')]
+    let now = (__cudaswitch_watched)
     # What environments and CUDASWITCH_VERSION ask for may have changed, or be gone.
     let gone = $before != '' and not (__cudaswitch_is_dir ($before | split row : | first))
     if $gone or ($env._cudaswitch_again? | is-not-empty) {
@@ -294,7 +299,7 @@ def --env __cudaswitch_overlay [] {
 def --env __cudaswitch_prompt [] {
     let code = ($env.LAST_EXIT_CODE? | default 0)
     __cudaswitch_overlay
-    let now = [($env.CONDA_PREFIX? | default '') ($env.VIRTUAL_ENV? | default '') $env.PWD ($env.CUDASWITCH_VERSION? | default '' | into string) ($env.CUDASWITCH_HOME? | default '')]
+    let now = (__cudaswitch_watched)
     if $now != $env._cudaswitch_seen or ($env._cudaswitch_again? | is-not-empty) or ($env._CUDASWITCH_GONE? | is-not-empty) or (__cudaswitch_edited) {
         __cudaswitch_look
         __cudaswitch_overlay

@@ -373,25 +373,19 @@ __cudaswitch_tell() {
         ?*) _cudaswitch_line=${_CUDASWITCH_ON%%:*} ;;
     esac
     case ${_cudaswitch_line##*/} in *[0-9]*) _cudaswitch_line=${_cudaswitch_line##*/} ;; esac
-    case ${_CUDASWITCH_LIB:+ours}${_CUDASWITCH_ON-} in ours*:cc=* | /*) __cudaswitch_remark ;; esac
+    case ${_CUDASWITCH_LIB:+ours}${_CUDASWITCH_ON-} in
+        ours*:cc=* | /*)
+            \local __csw
+            __cudaswitch_remark
+            _cudaswitch_line=$_cudaswitch_line$__csw
+            ;;
+    esac
     case ${CUDASWITCH_QUIET:+quiet}$_cudaswitch_line in quiet* | "${1-}") return 0 ;; esac
     if [[ -n ${ZSH_VERSION-} && ! -t 2 && ! -e /dev/fd/2 ]]; then return 0; fi
     case $_cudaswitch_line in
         /) printf 'cudaswitch: no toolkit\n' >&2 || : ;;
         *) printf 'cudaswitch: CUDA %s\n' "${_cudaswitch_line#cuda-}" >&2 || : ;;
     esac
-}
-
-# Add to $_cudaswitch_line what is unusual about the active toolkit.
-__cudaswitch_remark() {
-    \local __csw
-    __csw=''
-    case $_CUDASWITCH_ON in *:cc=*) __cudaswitch_lacking "$_CUDASWITCH_ON" ;; esac
-    case ${_CUDASWITCH_LIB-}$_CUDASWITCH_ON in
-        /*:lib=never*) __csw=" (LD_LIBRARY_PATH left alone, as asked)$__csw" ;;
-        /*) __csw=" (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)$__csw" ;;
-    esac
-    _cudaswitch_line=$_cudaswitch_line$__csw
 }
 
 # A script may have loaded conda after our line, and has no prompt to notice it.

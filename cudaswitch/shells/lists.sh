@@ -55,13 +55,3 @@ __cudaswitch_emptied() {
         ?*) \eval 'case ${(t)ld_library_path-} in array-tied*) ld_library_path=() ;; esac' ;;
     esac
 }
-
-# Is the conda environment $1 before the virtualenv $2 on PATH, and so the active one?
-__cudaswitch_before() {
-    \local _csw_head
-    _csw_head=:${PATH-}:
-    case ${_csw_head%%":$2/bin:"*}: in
-        *":$1/bin:"*) return 0 ;;
-    esac
-    return 1
-}

@@ -1,5 +1,5 @@
 # shellcheck shell=dash disable=SC3013  # dash, busybox, bash and zsh have `-nt`
-# Whether an environment's packages have changed, and what its pyvenv.cfg says.
+# Whether an environment's packages have changed, what its pyvenv.cfg says, and which come below it.
 
 # Have the packages of the environment $1 changed since the file $2 was written? A conda
 # environment's `lib` is long, so it is read once: conda-meta changes with a new Python.
@@ -81,4 +81,34 @@ __cudaswitch_virtualenv() {
             _cudaswitch_layer=$VIRTUAL_ENV\|$__csw
             ;;
     esac
+}
+
+# Is the conda environment $1 before the virtualenv $2 on PATH, and so the active one?
+__cudaswitch_before() {
+    \local _csw_head
+    _csw_head=:${PATH-}:
+    case ${_csw_head%%":$2/bin:"*}: in
+        *":$1/bin:"*) return 0 ;;
+    esac
+    return 1
+}
+
+# $__csw = the environments that the active one was stacked on and that are on PATH, downwards, each
+# followed by a colon, like the list of `environments.stacked_on`.
+__cudaswitch_stack() {
+    \local _csw_level _csw_stacked _csw_env
+    __csw='' _csw_level=${CONDA_SHLVL:-0}
+    # Each switch without a deactivation adds a level, and none of these is stacked.
+    case ${CONDA_STACKED_2-}${CONDA_STACKED_3-}${CONDA_STACKED_4-}${CONDA_STACKED_5-}${CONDA_STACKED_6-}\
+${CONDA_STACKED_7-}${CONDA_STACKED_8-}${CONDA_STACKED_9-}:$_csw_level in
+        :? | *:*[!0-9]* | *:0* | *:???*) return 0 ;;
+    esac
+    while [ "$_csw_level" -gt 1 ]; do
+        \eval "_csw_stacked=\${CONDA_STACKED_$_csw_level-}"
+        _csw_level=$((_csw_level - 1))
+        \eval "_csw_env=\${CONDA_PREFIX_$_csw_level-}"
+        case ${_csw_stacked:+$_csw_env:$PATH:} in
+            /*":$_csw_env/bin:"*) __csw=$__csw$_csw_env: ;;
+        esac
+    done
 }

@@ -20,9 +20,16 @@ function __cudaswitch_plainly --no-scope-shadowing
     return 0
 end
 
-# $ld is empty, and must have no elements: fish keeps a variable that is set but empty as a list of
-# one empty string, and also has lists without any.
-function __cudaswitch_bare --no-scope-shadowing
+# $path, $ld and $ld_set = the lists as they are, and whether LD_LIBRARY_PATH is set. fish keeps a
+# variable that is set but empty as a list of one empty string, and also has lists without any: `bare`.
+function __cudaswitch_lists --no-scope-shadowing
+    set path $PATH
+    set ld $LD_LIBRARY_PATH
+    set ld_set
+    # A universal one shows again once ours is gone.
+    set -q LD_LIBRARY_PATH; and set ld_set set
+    and not set -qg LD_LIBRARY_PATH; and set ld_set under
+    test -n "$ld"; and return
     set -q ld_set[1]; and not set -q ld[1]; and set ld_set bare
     set ld
 end

@@ -6,10 +6,8 @@ if ($?CUDASWITCH_QUIET) then
     if ("${CUDASWITCH_QUIET:q}" != "") set _csws_quiet = 1
 endif
 if (! $_csws_quiet) then
-    set _csws_lib = ""
-    if ($?_CUDASWITCH_LIB) eval 'set _csws_lib = "${_CUDASWITCH_LIB:q}"'
     if (! $?_cudaswitch_line) set _cudaswitch_line = ""
-    set _csws_words = '/bin/sh "${_cudaswitch_texts:q}/say.sh" "=${_cudaswitch_told:q}" "=${_csws_lib:q}" "=${_cudaswitch_line:q}"'
+    set _csws_words = '/bin/sh "${_cudaswitch_texts:q}/say.sh" "=${_cudaswitch_line:q}"'
     set _cudaswitch_line = "`$_csws_words`"
 endif
 unset _csws_*

@@ -1,5 +1,7 @@
-# Run the `sh` command in $_csw_words, and set the variables $_csw_names to what it printed: a line
-# each, `=` and the value, because empty words get lost, or `-` for one that is unset.
+# Run the `sh` command in $_csw_words, whose text is $_csw_text and whose arguments at its end are
+# $_csw_names, and set these variables as it has. It prints a line for each: `=` and the value,
+# because empty words get lost, or `-` for one that is unset.
+set _csw_text = "${_csw_text:q}"'; for n; do eval '\''if [ -n "${'\''$n'\''+x}" ]; then printf "=%s\n" "${'\''$n'\''}"; else echo -; fi'\''; done'
 set _csw_values = ("`$_csw_words`")
 # A line break in a value cannot be told from the end of one.
 if ($#_csw_values != $#_csw_names) exit
