@@ -69,9 +69,8 @@ function __cudaswitch_read
     # In somebody else's folder, a link is theirs, even if the file that it leads to is ours.
     test -L $argv[1]; and not test -O (string replace --regex '[^/]*$' . -- $argv[1]); and return 1
     # Python refuses longer files, which would be slow to read here.
-    set -l text
-    read --null --nchars 4097 text <$argv[1]
-    test (string length -- "$text") -le 4096; or return 1
+    __cudaswitch_content $argv[1]
+    string match --quiet '*:more' -- "$__csw"; and return 1
     # fish reads a line only up to a zero byte.
     string match --quiet --regex '\x00' <$argv[1]; and return 1
     set -l cuda

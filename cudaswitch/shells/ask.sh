@@ -32,7 +32,7 @@ run() {
 
 case $what in
     run) run "$@" ;;
-    file) if __cudaswitch_read "$1"; then printf '%s\n' "$__csw"; else run want --file "$1"; fi ;;
+    file) if [ -f "$1" ] && [ -r "$1" ] && [ "$(wc -c < "$1")" -le 4096 ] && __cudaswitch_read "$1"; then printf '%s\n' "$__csw"; else run want --file "$1"; fi ;;
     want) if __cudaswitch_ready "$1" || __cudaswitch_lent "$1"; then printf '%s\n' "$__csw"; else run want -- "$1"; fi ;;
     virtualenv)
         __cudaswitch_virtualenv

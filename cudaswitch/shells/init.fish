@@ -39,12 +39,13 @@ end
 function __cudaswitch_content
     set -g __csw
     # A pipe, for example, would block.
-    if test -f $argv[1] -a -r $argv[1] -a -O $argv[1]
-        read --null --global __csw <$argv[1]
-    else if test -f $argv[1] -a -r $argv[1]
-        # Somebody else's file may be of any length.
-        read --null --nchars 4096 --global __csw <$argv[1]
-    end
+    test -f $argv[1] -a -r $argv[1]; or return 0
+    begin
+        # It may be of any length, also in a repository that somebody cloned.
+        read --null --nchars 4096 --global __csw
+        # This one also ends at a zero byte.
+        read --null --nchars 1 --local more; and set __csw $__csw:more
+    end <$argv[1]
     return 0
 end
 
@@ -274,7 +275,7 @@ $_cudaswitch_seen[1]$_cudaswitch_seen[2]$_cudaswitch_seen[4..]" != '||||'
             set _cudaswitch_file $__csw
             __cudaswitch_content $_cudaswitch_file
             set _cudaswitch_text $__csw
-            # Nearly all of them hold one version. fish reads only up to a zero byte.
+            # Nearly all of them hold one version, and a zero byte may still be the last.
             set -l line
             if string match --quiet --regex '^(?<line>[A-Za-z0-9._+<>=!,-]+)\n?$' -- "$_cudaswitch_text"
                 and not string match --quiet --regex '\x00' <$_cudaswitch_file

@@ -26,17 +26,12 @@ __cudaswitch_content() {
     __csw=''
     # A pipe, for example, would block.
     if ! { [ -f "$1" ] && [ -r "$1" ]; }; then return 0; fi
-    # It may be of any length, and bash takes forever to cut a long one. Only zsh's `$(<)` is quick.
+    # It may be of any length, also in a repository that somebody cloned.
     if [ -z "${ZSH_VERSION-}" ]; then
         # This also ends at a zero byte, and then does not fail.
         if IFS= \read -r -d '' -n 4096 __csw < "$1"; then __csw=$__csw:more; fi
-    elif [ -O "$1" ]; then
-        __csw=$(< "$1")
-    else
-        # A zsh assignment before a function outlives the call, and `read` may be one.
-        \local IFS
-        IFS=''
-        \read -r -u 0 -k 4096 __csw < "$1" || :
+    elif \read -r -u 0 -k 4096 __csw < "$1"; then
+        __csw=$__csw:more
     fi
 }
 
@@ -286,8 +281,10 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLO
             done
             if [[ -f $__csw/.cuda-version ]]; then
                 _cudaswitch_file=$__csw/.cuda-version
-                if [[ -n ${ZSH_VERSION-} && -O $_cudaswitch_file && -r $_cudaswitch_file ]]; then
-                    _cudaswitch_text=$(< "$_cudaswitch_file")
+                if [[ -n ${ZSH_VERSION-} && -r $_cudaswitch_file ]]; then
+                    if \read -r -u 0 -k 4096 _cudaswitch_text < "$_cudaswitch_file"; then
+                        _cudaswitch_text=$_cudaswitch_text:more
+                    fi
                 else
                     __cudaswitch_content "$_cudaswitch_file"
                     _cudaswitch_text=$__csw

@@ -1,12 +1,14 @@
 # zsh itself restores the exit status; a failure here would set off a trap on ZERR. Whether the
 # version file is unchanged is checked inline, as a function call takes zsh longer than the rest.
 __cudaswitch_prompt() {
+    \local __csw
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
         || ${_CUDASWITCH_GONE-}${_cudaswitch_fresh-}\|${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-} != "|${_cudaswitch_keepers-}" ]] \
-        || { [[ (-n ${_cudaswitch_file-} || -f .cuda-version) \
-            && (${_cudaswitch_file-} != "$PWD/.cuda-version" && -f .cuda-version \
-            || ! -f "$_cudaswitch_file" || ! -r "$_cudaswitch_file" || ! -O "$_cudaswitch_file" \
-            || "$(< "$_cudaswitch_file")" != "$_cudaswitch_text") ]] && __cudaswitch_edited; }; then
+        || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] \
+            && { [[ ${_cudaswitch_file-} != "$PWD/.cuda-version" && -f .cuda-version \
+                || ! -f "$_cudaswitch_file" || ! -r "$_cudaswitch_file" ]] \
+                || \read -r -u 0 -k 4096 __csw < "$_cudaswitch_file" \
+                || [[ $__csw != "$_cudaswitch_text" ]]; } && __cudaswitch_edited; }; then
         case ${_cudaswitch_fresh-} in
             ?*)
                 __cudaswitch_tab

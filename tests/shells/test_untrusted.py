@@ -63,6 +63,20 @@ def test_a_version_file_is_too_long_by_one(shell: Shell, person: Person, tmp_pat
     assert result.stderr.count("is longer than 4096 bytes") == 1
 
 
+@every
+@pytest.mark.parametrize("content", [b"", b"10.1\n", b"10.1\n" + b"x" * (16 << 20)], ids=len)
+def test_no_shell_reads_a_huge_version_file(
+    shell: Shell, content: bytes, person: Person, tmp_path: Path
+) -> None:
+    """In a tree that somebody cloned, the file is the user's own, and may be of any length."""
+    file = tmp_path / ".cuda-version"
+    file.write_bytes(content)
+    os.truncate(file, 1 << 30)
+    result = person.play(shell, cd(shell, tmp_path), shell.prompt)
+    assert homes(person, result) == "---"
+    assert result.stderr.count("is longer than 4096 bytes") == 1
+
+
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH, NU), ids=str)
 @pytest.mark.parametrize("said", [b"10\0.1\n", b"10.1\n\0", b"10.1\n# it is\0 \n"])
 def test_a_zero_byte_in_a_version_file(
