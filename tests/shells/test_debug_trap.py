@@ -336,20 +336,26 @@ prompts_own() {
     return 1
 }
 typed() { prompts_own "$BASH_COMMAND" || echo "$BASH_COMMAND" >>"$seen"; }
-precmd() { [[ $(trap -p DEBUG) ]] || trap typed DEBUG; }
+precmd() { [[ $begun ]] || trap typed DEBUG; begun=1; }
 PROMPT_COMMAND="${PROMPT_COMMAND:+$PROMPT_COMMAND
 }precmd"
 """
 """What JetBrains' terminals do after a startup file; their first prompt sets the trap."""
 
 
-@pytest.mark.parametrize("before", ["unset PROMPT_COMMAND", "PROMPT_COMMAND=true"])
+@pytest.mark.parametrize("order", ["ours first", "ours last"])
+@pytest.mark.parametrize(
+    "before", ["unset PROMPT_COMMAND", "PROMPT_COMMAND=true", "PROMPT_COMMAND=(true true)"]
+)
 def test_what_takes_pieces_of_the_prompt_command_for_its_commands(
-    before: str, person: Person, tree: Path, tmp_path: Path
+    before: str, order: str, person: Person, tree: Path, tmp_path: Path
 ) -> None:
     seen = tmp_path / "seen"
     (tmp_path / "terminal").mkdir()
-    text = f"{before}; seen='{seen}'\n{person.load(BASH)}\n{PIECES}"
+    parts = [person.load(BASH), PIECES]
+    text = "\n".join(
+        [f"{before}; seen='{seen}'", *(parts if order == "ours first" else parts[::-1])]
+    )
     terminal = Terminal(BASH, replace(person, init={}), tmp_path / "terminal", text)
     cd(terminal, tree)
     assert home_of(terminal) == str(person.kits[0].home)
