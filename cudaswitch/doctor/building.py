@@ -88,9 +88,15 @@ def _other_nvcc(facts: Facts) -> Iterator[Found]:
     home = facts.homes.get("CUDA_HOME")
     if home and facts.nvcc and "bin/nvcc" in home.has and not _is_debian(facts):
         first = facts.nvcc[0]
-        if first.kit.home != home.home:
+        if not _is_nvcc_of(home, first.real, first.kit):
             evidence = f"CUDA_HOME is `{facts.get('CUDA_HOME')}`, `nvcc` is `{first.path}`"
             yield Found(evidence, _found_first(facts))
+
+
+def _is_nvcc_of(home: Kit, nvcc: str, kit: Kit) -> bool:
+    """Tell whether an nvcc in `kit` is that of `home`, which may be laid over `kit` by links."""
+    own = f"{home.home}/bin/nvcc"
+    return kit.home == home.home or os.path.realpath(nvcc) == os.path.realpath(own)
 
 
 def _found_first(facts: Facts) -> str | Relist:
@@ -108,8 +114,11 @@ def _debian(facts: Facts) -> Iterator[Found]:
     first = facts.nvcc[0]
     home = facts.homes.get("CUDA_HOME")
     others = [tool.path for tool in facts.nvcc[1:] if tool.kit.home != first.kit.home]
-    better = home.home if home and "bin/nvcc" in home.has and home.home != first.kit.home else ""
-    better = better or (str(Path(others[0]).parent.parent) if others else "")
+    better = ""
+    if home and "bin/nvcc" in home.has and not _is_nvcc_of(home, first.real, first.kit):
+        better = home.home
+    elif others:
+        better = str(Path(others[0]).parent.parent)
     if better:
         evidence = f"`nvcc` is `{first.path}` of Debian's package, before `{better}/bin/nvcc`"
         yield Found(evidence, put_first("PATH", f"{better}/bin"))
@@ -133,7 +142,7 @@ def _compiler_variable(facts: Facts) -> Iterator[Found]:
         )
     elif home and "bin/nvcc" in home.has and os.path.isabs(value):
         own = facts.homes.get("CUDACXX")
-        if own and own.home != home.home:
+        if own and not _is_nvcc_of(home, value, own):
             nvcc = f"{facts.get('CUDA_HOME')}/bin/nvcc"
             evidence = f"CUDACXX is `{value}`, CUDA_HOME is `{facts.get('CUDA_HOME')}`"
             yield Found(evidence, setting(facts, "CUDACXX", nvcc))

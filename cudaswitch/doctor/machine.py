@@ -126,8 +126,11 @@ def _other_in_cache(facts: Facts) -> Iterator[Found]:
     kit = facts.active
     if kit is None or kit.version is None or facts.needs.brings:
         return
-    found = facts.loads.get(soname("cudart", kit.version) or "")
-    if found is None or "cache" not in found.why or found.path.startswith(f"{kit.home}/"):
+    name = soname("cudart", kit.version) or ""
+    found = facts.loads.get(name)
+    # In a toolkit laid over another one, it is a link to that one's.
+    own = [os.path.realpath(f"{kit.home}/{folder}/{name}") for folder in LIBRARY_FOLDERS]
+    if found is None or "cache" not in found.why or found.path in own:
         return
     line = next((one for one in facts.conf if _holds(one, found.path)), None)
     folder = next((at for at in LIBRARY_FOLDERS if at in kit.has), None)
