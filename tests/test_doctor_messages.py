@@ -111,6 +111,71 @@ def test_a_message_over_two_lines(facts: Facts, lines: list[str], found: bool) -
         assert "PyTorch (12.4)." in one.found.evidence
 
 
+ADEQUATE = "version by CUDA {} Please make sure to use an adequate version of {} ({})."
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "told"),
+    [
+        (
+            "RuntimeError: ('The detected CUDA version (%s) mismatches the version that was used to"
+            " compilePyTorch (%s). Please make sure to use the same CUDA versions.', '12.1',"
+            " '13.0')",
+            "CS116",
+            {"title": "nvcc of CUDA 12.1 for a PyTorch of CUDA 13.0", "fix": "install 13.0 "},
+        ),
+        (
+            "error: nvcc not found at '/usr/local/cuda-11.8/bin/nvcc'. Ensure CUDA path"
+            " '/usr/local/cuda-11.8' is correct.",
+            "CS118",
+            {"cause": "`/usr/local/cuda-11.8/bin/nvcc` comes of", "fix": "install 11.8 "},
+        ),
+        (
+            "RuntimeError: CUDA was not found on the system, please set the CUDA_HOME or the"
+            " CUDA_PATHenvironment variable or add NVCC to your system PATH. The extension"
+            " compilation will fail.",
+            "CS115",
+            {"fix": "cudaswitch install "},
+        ),
+        (
+            "UserWarning: Found GPU0 Tesla V100-SXM2-16GB which is of compute capability (CC) 7.0."
+            "\nThe following list shows the CCs this version of PyTorch was built for and the"
+            " hardware CCs it supports:\n- 7.5 which supports hardware CC >=7.5,<8.0\nYour"
+            " installed torch==2.13.0+cu130 does not include kernels for this GPU. Reinstall the"
+            " same version against a CUDA build that does, e.g.:",
+            "CS142",
+            {"cause": "no code for compute capability (CC) 7.0:"},
+        ),
+        (
+            "Your installed torch==2.13.0+cu130 does not include kernels for this GPU. Reinstall"
+            " the same version against a CUDA build that does, e.g.:",
+            "CS142",
+            {"cause": "no code for this GPU:"},
+        ),
+        (
+            "RuntimeError: The current installed version of g++ (5.4.0) is less than the minimum"
+            " required " + ADEQUATE.format("13.0 (6.0.0).", "g++", ">=6.0.0, <16.0"),
+            "CS166",
+            {"cause": "takes gcc 6 to 15 with this CUDA", "fix": "CXX=g++-15"},
+        ),
+    ],
+)
+def test_what_pytorch_has_in_its_source(
+    facts: Facts, text: str, code: str, told: dict[str, str]
+) -> None:
+    """Texts of torch/utils/cpp_extension.py and torch/cuda/__init__.py, as 2.13 prints them."""
+    [finding] = explain(text, facts, [])
+    shown = finding.to_json()
+    assert shown["code"] == code
+    for key, words in told.items():
+        assert words in shown[key], shown
+
+
+def test_a_clang_that_pytorch_refuses_is_no_gcc(facts: Facts) -> None:
+    said = "The current installed version of clang++ (17.0.6) is greater than the maximum required "
+    assert explain(said + ADEQUATE.format("12.4.", "clang++", ">=7.0, <17.0"), facts, []) == []
+
+
 def test_lines_that_are_none_of_a_message_stay_apart(facts: Facts) -> None:
     healthy = "\tlibcudart.so.12 => /usr/local/cuda/lib64/libcudart.so.12\ncannot open x: not found"
     assert explain(healthy, facts, []) == []
