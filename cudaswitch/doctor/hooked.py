@@ -31,6 +31,7 @@ from cudaswitch.hooks import (
 from cudaswitch.platforms import xdg
 from cudaswitch.regular import is_there, read_regular, toolkit_is_there
 from cudaswitch.sites import names_of
+from cudaswitch.store import dealias
 from cudaswitch.versions import Request
 
 _OPTIONS = ("libraries", "gpus", "compiler")
@@ -57,7 +58,7 @@ def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
         try:
             request = pin_of(environment)
         except CudaswitchError as error:
-            yield Hook(environment, None, refused=error.message)
+            yield Hook(environment, None, refused=error)
             continue
         want: Want | None = None
         try:
@@ -70,7 +71,10 @@ def hooks_of(environments: list[Environment]) -> Iterator[Hook]:
                     with suppress(CudaswitchError):
                         want = answer(request, environment).want
         except CudaswitchError as error:
-            yield Hook(environment, request, refused=error.message)
+            automatic = False
+            with suppress(CudaswitchError):
+                automatic = dealias(request).text == "auto"
+            yield Hook(environment, request, refused=error, automatic=automatic)
             continue
         if want is None:
             continue

@@ -118,7 +118,8 @@ class Setting(NamedTuple):
 class Hook(NamedTuple):
     """A pinned environment: what its pin asks for and in which state its hooks are.
 
-    `request` is None, and `refused` says why, if the pin cannot be read.
+    `request` is None, and `refused` says why, if the pin cannot be read. `automatic` tells of a
+    refused one whether it asks for what the environment's packages need.
     `gone` is the toolkit in its hooks that is not there any more, `behind` the newer answer,
     `changed` names the options whose values differ from those of the answer now,
     `missing`, `edited` and `old` are files, the last an earlier cudaswitch's, `unhooked` and
@@ -136,7 +137,8 @@ class Hook(NamedTuple):
     old: tuple[str, ...] = ()
     unhooked: tuple[str, ...] = ()
     halved: tuple[str, ...] = ()
-    refused: str | None = None
+    refused: CudaswitchError | None = None
+    automatic: bool = False
     closed: str | None = None
 
 

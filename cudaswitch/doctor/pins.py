@@ -12,6 +12,7 @@ from cudaswitch.doctor.spelling import (
     aside,
     by_hand,
     chain,
+    installing,
     newest_asked,
     pin_command,
     removing,
@@ -19,7 +20,6 @@ from cudaswitch.doctor.spelling import (
     replacing,
     same_release,
     use_command,
-    what_to_install,
     word,
 )
 from cudaswitch.errors import NotInstalledError, printable
@@ -91,20 +91,22 @@ def _refused(facts: Facts) -> Iterator[Found]:
     for hook in facts.hooks:
         if not hook.refused:
             continue
-        fix = pin_command(facts, hook)
+        evidence, fix = hook.refused.message, pin_command(facts, hook)
         near = same_release(facts, hook.request) if hook.request else None
         if hook.request and (repair := repairing(facts, hook.request)):
             fix = repair
         elif hook.request and near:
             fix = pin_command(facts, hook._replace(request=hook.request._replace(text=near)))
-        elif lost := _LOST_ALIAS.match(hook.refused):
+        elif lost := _LOST_ALIAS.match(evidence):
             fix = _named_again(facts, hook, lost[1])
         elif again := replacing(facts, hook, facts.lost):
             fix = again
-        elif hook.request:
-            install = f"cudaswitch install {what_to_install(facts, hook.request)}"
+        elif install := installing(facts, hook):
             fix = chain(facts, install, fix)
-        yield Found(hook.refused, fix)
+        elif hook.automatic:
+            evidence += f"; {hook.refused.hint}"
+            fix = f"cudaswitch resolve -p {word(facts, str(hook.environment.prefix))}"
+        yield Found(evidence, fix)
 
 
 def _named_again(facts: Facts, hook: Hook, alias: str) -> str:
@@ -123,7 +125,9 @@ def _unanswered(facts: Facts) -> Iterator[Found]:
     The hint of the refusal is the fix if it is a command, otherwise a part of the evidence.
     """
     error = facts.unanswered
-    if error is None or any(hook.refused == error.message for hook in facts.hooks):
+    if error is None or any(
+        hook.refused and hook.refused.message == error.message for hook in facts.hooks
+    ):
         return
     if any(f" {who.strip('`')}" in error.message for who, _ in taken_from_smi(facts)):
         return
@@ -202,8 +206,8 @@ RULES = (
     Rule(
         "CS075",
         "error",
-        "An environment is pinned to what is not installed",
-        "its pin has no answer",
+        "An environment's pin has no answer",
+        "what it asks for is not installed, cannot run here, or cannot be read",
         ("tensorflow/tensorflow#22441", "run-ai/genv#11"),
         _refused,
     ),

@@ -193,6 +193,19 @@ def pin_command(facts: Facts, hook: Hook) -> str:
     return f"cudaswitch pin {what_to_install(facts, hook.request)}{options} -p {prefix}"
 
 
+def installing(facts: Facts, hook: Hook, *options: str) -> str | None:
+    """Spell what installs the toolkit that a refused pin asks for, None if none would do.
+
+    `install auto` would be for the active environment: what this one needs, the refusal says.
+    """
+    if hook.refused is None or hook.request is None:
+        return None
+    if hook.automatic:
+        hint = hook.refused.hint or ""
+        return " ".join([hint, *options]) if hint.startswith("cudaswitch install ") else None
+    return " ".join(["cudaswitch install", *options, what_to_install(facts, hook.request)])
+
+
 def repairing(facts: Facts, request: Request) -> str | None:
     """Spell what restores a toolkit whose record is lost or damaged, if a request means it."""
     versions = (name.partition("+")[0] for name in facts.unrecorded)
@@ -224,8 +237,8 @@ def replacing(facts: Facts, hook: Hook, lost: Iterable[Toolkit]) -> str | None:
     # An adopted toolkit may have the number of its nvcc, which is not a release's.
     if asked.prefix and len(asked.prefix.parts) > 2 and asked.prefix not in known_releases("cuda"):
         return None
-    install = f"cudaswitch install --force {what_to_install(facts, asked)}"
-    return chain(facts, install, pin_command(facts, hook))
+    install = installing(facts, hook, "--force")
+    return chain(facts, install, pin_command(facts, hook)) if install else None
 
 
 def removing(facts: Facts, kit: Toolkit) -> str:
