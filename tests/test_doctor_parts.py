@@ -400,6 +400,21 @@ def test_another_nvcc_beside_a_toolkit_without(patient: Patient, version: str, t
         assert found["CS034"]["fix"].startswith("cudaswitch install 12.4 && ")
 
 
+@pytest.mark.parametrize(("built", "release"), [("13.0", "13.0"), ("12.1", "12.4")])
+def test_an_nvcc_that_pytorch_takes(patient: Patient, built: str, release: str) -> None:
+    """Where the toolkit lacks nvcc, one of its release is no help to a PyTorch of another major."""
+    env = patient.virtualenv()
+    env.torch(f"2.9.0+cu{built.replace('.', '')}", built)
+    patient.activate(env)
+    patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", "12.4.1", nvcc=False))
+    patient.on_path(patient.toolkit(patient.work / "other", "11.8.89") / "bin")
+    pasted = "error: nvcc not found at '/x/bin/nvcc'. Ensure CUDA path '/x' is correct."
+    told = patient.told(pasted)
+    assert "CS034: " in told["evidence"]
+    assert told["evidence"].endswith("is for CUDA 13.0") == (release == "13.0")
+    assert told["fix"].startswith(f"cudaswitch install {release} ")
+
+
 def test_a_toolkit_that_is_left_out_of_the_path(patient: Patient) -> None:
     """Where an unused wheel of CUDA keeps a toolkit out of the path, the command puts it there."""
     env = patient.virtualenv()

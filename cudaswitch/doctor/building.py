@@ -12,7 +12,7 @@ from cudaswitch.doctor.model import Facts, Found, Kit, Relist, Rule
 from cudaswitch.doctor.parts import NVCC, first_that_has
 from cudaswitch.doctor.spelling import install_command, off_command, put_first, setting, word
 from cudaswitch.hostcompiler import bringing
-from cudaswitch.versions import Request
+from cudaswitch.versions import Request, Version
 
 _DEBIAN = ("/usr/bin/nvcc", "/usr/lib/nvidia-cuda-toolkit/bin/nvcc")
 
@@ -160,8 +160,13 @@ def _none_of_its_own(facts: Facts) -> Iterator[Found]:
     release = other.kit.version.minor if other.kit.version else "another toolkit"
     if release != home.version.minor:
         evidence = f"`{home.home}` of {home.version.minor} has none, `nvcc` is `{other.path}`"
-        fix = first_that_has(facts, home.version.minor, NVCC)
-        yield Found(f"{evidence} of {release}", fix)
+        evidence += f" of {release}"
+        wanted, own = home.version, facts.resolution.cuda
+        # PyTorch refuses to build with an nvcc of another major than its own.
+        if own and Version(own).major != wanted.major:
+            evidence += f"; the environment is for CUDA {own}"
+            wanted = Version(own)
+        yield Found(evidence, first_that_has(facts, wanted.minor, NVCC))
 
 
 def _other_ptxas(facts: Facts) -> Iterator[Found]:
