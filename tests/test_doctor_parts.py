@@ -163,8 +163,7 @@ def test_one_of_the_libraries_that_cuda_pathfinder_names(patient: Patient) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "library"),
-    [("cuSPARSE", "cusparse.so.12"), ("cuFFT", "cufft.so.11"), ("CUDA", "cudart.so.12")],
+    ("name", "library"), [("cuSPARSE", "cusparse.so.12"), ("cuFFT", "cufft.so.11")]
 )
 def test_a_jax_without_wheels_has_the_library_of_a_toolkit(
     patient: Patient, name: str, library: str
@@ -186,6 +185,17 @@ def test_a_jax_without_wheels_has_the_library_of_a_toolkit(
     env.dist("nvidia-cuda-runtime-cu12", "12.9.79")
     env.dist("nvidia-cudnn-cu12", "9.10.2.21")
     assert patient.told(pasted)["fix"] == "unset LD_LIBRARY_PATH"
+
+
+def test_a_jax_without_wheels_has_the_cudnn_of_a_toolkit(patient: Patient) -> None:
+    env = patient.virtualenv()
+    env.dist("jax-cuda12-plugin", "0.6.2")
+    patient.activate(env)
+    patient.adopt("12.4.131")
+    pasted = "RuntimeError: Unable to load CUDA. Is it installed?"
+    assert patient.told(pasted)["fix"].startswith("cudaswitch install auto && ")
+    patient.run("install", builders.cudnn_archive(patient.work, "8.8+", "9.10.2.21", "12"))
+    assert "cudaswitch env auto " in patient.told(pasted)["fix"]
 
 
 def test_triton_is_led_to_a_ptxas(patient: Patient) -> None:
