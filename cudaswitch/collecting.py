@@ -7,15 +7,17 @@ under a mark; what is locked or marked is left alone. If this is killed, the nex
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from cudaswitch.changing import OwnStore
 from cudaswitch.contents import is_closed
 from cudaswitch.download.cache import WORK, Part, idle
-from cudaswitch.durable import abandoned, sweep
+from cudaswitch.durable import abandoned
 from cudaswitch.environments import WANT_LIMIT, environment_pinned_by
 from cudaswitch.errors import StoreError, hint_for
 from cudaswitch.healing import is_doomed, leftovers
@@ -27,6 +29,7 @@ from cudaswitch.paths import MANIFEST, listed
 from cudaswitch.processes import may_be_in, since, users_of
 from cudaswitch.regular import read_json, read_regular
 from cudaswitch.staging import require_writable
+from cudaswitch.sweeping import sweep
 from cudaswitch.talk import some_of
 from cudaswitch.toolkit import is_sha256
 
@@ -85,11 +88,22 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _size(path: Path) -> int:
-    """Count the bytes that removing a path frees: a file with another hard link frees none."""
-    status = path.lstat()
-    if not os.path.isdir(path) or os.path.islink(path):
-        return status.st_size if status.st_nlink == 1 else 0
-    return sum(_size(Path(entry.path)) for entry in os.scandir(path))
+    """Count the bytes that removing a path frees: a file with another hard link frees none.
+
+    What is so deep that the system takes no path of it is not counted.
+    """
+    size, paths = 0, [str(path)]
+    for at in paths:
+        try:
+            status = os.lstat(at)
+            if stat.S_ISDIR(status.st_mode):
+                paths += [f"{at}/{name}" for name in os.listdir(at)]
+            elif status.st_nlink == 1:
+                size += status.st_size
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+    return size
 
 
 def _packages(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:

@@ -21,6 +21,9 @@ from cudaswitch.toolkit import Entry, Package
 _LIMIT = 256 << 20
 """Bytes of a list; those of whole toolkits have some MiB."""
 
+_DEEPEST, _LONGEST = 100, 2048
+"""Folders above one that is looked into, and characters of its path: archives may have fewer."""
+
 _TOLD = frozenset(
     (
         "name",
@@ -101,8 +104,8 @@ def walk(
 ) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Yield the files and links below a folder by relative path; links are not followed.
 
-    Folders are yielded only if we may not look into them or, given the mode of a `store`, if
-    they are not open as that is (`is_open_as`).
+    Folders are yielded only if nobody looks into them (`is_left_out`) or, given the mode of a
+    `store`, if they are not open as that is (`is_open_as`).
     """
     with os.scandir(folder / below if below else folder) as found:
         for entry in sorted(found, key=lambda one: one.name):
@@ -110,11 +113,16 @@ def walk(
             if not entry.is_dir(follow_symlinks=False):
                 yield where, entry
                 continue
-            closed = is_closed(entry.path)
-            if closed or (store and not is_open_as(store, entry.stat().st_mode)):
+            left_out = is_left_out(where, entry)
+            if left_out or (store and not is_open_as(store, entry.stat().st_mode)):
                 yield where, entry
-            if not closed:
+            if not left_out:
                 yield from walk(folder, where, store)
+
+
+def is_left_out(where: str, folder: os.DirEntry[str]) -> bool:
+    """Tell whether a folder stands for all that is in it: it is closed to us, or too deep."""
+    return where.count("/") >= _DEEPEST or len(where) > _LONGEST or is_closed(folder)
 
 
 def is_closed(folder: str | os.PathLike[str]) -> bool:

@@ -13,7 +13,6 @@ import fcntl
 import os
 import re
 import stat
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -23,8 +22,6 @@ from cudaswitch.regular import is_there, write_out
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+\.tmp")
 """A file that is being written, or was when its writer was killed."""
 
-DOOMED = ".cudaswitch-removed"
-"""A file that marks a folder as being deleted in place: what a kill leaves is known by it."""
 _FLUSHERS = 8
 """Threads that flush a tree; more do not make it faster (docs/reliability.md)."""
 _MOST_OF_NAME = 60
@@ -36,10 +33,6 @@ _FLUSHES_NONE = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
 """Errors of file systems that do not flush folders: they have nothing to flush."""
 _HERE, _EXCHANGE = -100, 2
 """AT_FDCWD and RENAME_EXCHANGE (linux/fcntl.h, linux/fs.h)."""
-_TRIES = 5
-"""Attempts to remove a folder that another process removes too, or that NFS keeps files in."""
-_PAUSE = 0.02
-"""Seconds between these tries."""
 
 
 def write_atomically(
@@ -166,34 +159,6 @@ def sync_tree(folder: Path) -> None:
         # Asking for the results raises what went wrong.
         list(pool.map(_sync, files))
         list(pool.map(_sync, folders))
-
-
-def sweep(path: Path) -> None:
-    """Delete a file or folder, if it is there. Raises OSError that names it."""
-    if not os.path.lexists(path):
-        return
-    if os.path.islink(path) or not os.path.isdir(path):
-        path.unlink(missing_ok=True)
-        return
-    import shutil  # noqa: PLC0415  # only removing needs it
-
-    # The mark goes last: without it, nobody would know what the rest is.
-    for name in os.listdir(path) if os.path.lexists(path / DOOMED) else ():
-        if name != DOOMED:
-            sweep(path / name)
-    for left in reversed(range(_TRIES)):
-        try:
-            shutil.rmtree(path)
-        except FileNotFoundError:
-            if not os.path.lexists(path):
-                return
-        except OSError:
-            # Over NFS, a file that is still open stays under another name until it is closed.
-            if not left:
-                raise
-        else:
-            return
-        time.sleep(_PAUSE)
 
 
 def abandoned(folder: Path) -> Iterator[Path]:

@@ -11,9 +11,10 @@ import os
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-from cudaswitch.durable import DOOMED, abandoned, sweep
+from cudaswitch.durable import abandoned
 from cudaswitch.locks import Lock
 from cudaswitch.paths import Home
+from cudaswitch.sweeping import DOOMED, sweep
 from cudaswitch.talk import counted, say
 
 

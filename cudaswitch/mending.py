@@ -62,23 +62,24 @@ def let_in(store: OwnStore, owner: str) -> list[Path]:
         return list(_opened(store.home.root / owner, store.home.root.stat().st_mode))
 
 
-def _opened(folder: Path, store: int) -> Iterator[Path]:
+def _opened(owner: Path, store: int) -> Iterator[Path]:
     """Give the store's mode to folders that we may not change or that are not open as it is."""
-    if os.path.islink(folder) or not os.path.isdir(folder):
-        return
-    is_shut = not os.access(folder, os.R_OK | os.W_OK | os.X_OK)
-    if is_shut or not is_open_as(store, folder.stat().st_mode):
-        try:
-            folder.chmod(store & 0o2775 | stat.S_IRWXU)
-        except PermissionError:
-            what = "closed to you" if is_shut else "not open as the store is"
-            raise StoreError(
-                f"`{folder}` is {what}, and somebody else's",
-                "ask its owner to run cudaswitch verify --repair",
-            ) from None
-        yield folder
-    for name in os.listdir(folder):
-        yield from _opened(folder / name, store)
+    folders = [owner]
+    for folder in folders:
+        if os.path.islink(folder) or not os.path.isdir(folder):
+            continue
+        is_shut = not os.access(folder, os.R_OK | os.W_OK | os.X_OK)
+        if is_shut or not is_open_as(store, folder.stat().st_mode):
+            try:
+                folder.chmod(store & 0o2775 | stat.S_IRWXU)
+            except PermissionError:
+                what = "closed to you" if is_shut else "not open as the store is"
+                raise StoreError(
+                    f"`{folder}` is {what}, and somebody else's",
+                    "ask its owner to run cudaswitch verify --repair",
+                ) from None
+            yield folder
+        folders += [folder / name for name in os.listdir(folder)]
 
 
 def put_away(store: OwnStore, owners: Sequence[str]) -> None:

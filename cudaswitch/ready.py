@@ -8,10 +8,11 @@ from collections.abc import Collection
 from pathlib import Path
 
 from cudaswitch import __version__, completion, shells
-from cudaswitch.durable import sweep, write_all
+from cudaswitch.durable import write_all
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.paths import home, program
 from cudaswitch.staging import require_writable, written
+from cudaswitch.sweeping import sweep
 
 
 def path_of(shell: shells.Shell) -> Path:

@@ -14,18 +14,12 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from cudaswitch.durable import (
-    DOOMED,
-    exchange,
-    rename,
-    sweep,
-    sync_folder,
-    write_atomically,
-)
+from cudaswitch.durable import exchange, rename, sync_folder, write_atomically
 from cudaswitch.errors import StoreError, hint_for
 from cudaswitch.ownership import refuse_everybodys, refuse_sudo, tell_of_everybodys
 from cudaswitch.paths import CONTENTS, MANIFEST, Home, first_there
 from cudaswitch.regular import read_regular
+from cudaswitch.sweeping import DOOMED, sweep
 from cudaswitch.talk import say
 from cudaswitch.toolkit import refuse_unsafe_path
 

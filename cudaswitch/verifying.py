@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
 from cudaswitch.compose import place, replaced
-from cudaswitch.contents import Contents, is_closed, read_contents, walk
+from cudaswitch.contents import Contents, is_closed, is_left_out, read_contents, walk
 from cudaswitch.errors import StoreError
 from cudaswitch.ownership import is_open_as
 from cudaswitch.paths import CONTENTS, MANIFEST
@@ -270,7 +270,7 @@ def compare(
     """Tell what differs between a folder and the list of its entries.
 
     `mode` is that of the store. A file may be a symbolic link to one in the folder `inside`. A
-    folder that is closed to us stands for all that is in it.
+    folder that is closed to us, or too deep, stands for all that is in it.
     """
     there: dict[str, os.DirEntry[str]] = {}
     wrong: dict[str, Kind] = {}
@@ -281,7 +281,7 @@ def compare(
         if not is_open_as(mode, folder.stat().st_mode):
             wrong[""] = "changed"
     folders = [at for at, found in there.items() if found.is_dir(follow_symlinks=False)]
-    closed = {at for at in folders if is_closed(there[at])}
+    closed = {at for at in folders if is_left_out(at, there[at])}
     wrong |= {at: "changed" for at in folders if at not in closed}
     promised: dict[str, tuple[str, Future[str | None], Path]] = {}
     for entry in entries:

@@ -61,6 +61,7 @@ ORDER = (
         "hostcompiler",
         "settings",
         "ownership",
+        "sweeping",
         "durable",
         "rewriting",
         "locks",

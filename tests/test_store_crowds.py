@@ -17,9 +17,9 @@ import pytest
 
 from checks import PYTHON, RUNTIME_ANSWER, inodes_in, refused, snapshot, succeeded
 from cudaswitch import paths
-from cudaswitch.durable import DOOMED
 from cudaswitch.paths import MANIFEST
 from cudaswitch.staging import Staging
+from cudaswitch.sweeping import DOOMED
 from homes import Home
 from preloaded import EVERY, preloaded
 from tools import console_script
