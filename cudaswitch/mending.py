@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -82,11 +82,10 @@ def _opened(owner: Path, store: int) -> Iterator[Path]:
         folders += [folder / name for name in os.listdir(folder)]
 
 
-def put_away(store: OwnStore, owners: Sequence[str]) -> None:
+def put_away(store: OwnStore, owner: str) -> None:
     """Set aside what is among packages or toolkits, but is neither."""
     with store.held():
-        for owner in owners:
-            store.staging.set_aside(store.home.root / owner)
+        store.staging.set_aside(store.home.root / owner)
 
 
 def mend_package(store: OwnStore, known: Package, obtain: Obtain) -> None:
@@ -112,28 +111,30 @@ def mend_package(store: OwnStore, known: Package, obtain: Obtain) -> None:
                 wrong = compare(final / "tree", fresh.entries, hashes, mode)
             for kind, path in wrong:
                 _put_right(store, kind, stage / "tree" / path, final / "tree" / path)
-            write_atomically(final / MANIFEST, manifest_text(fresh.to_json()))
+            write_atomically(stage / MANIFEST, manifest_text(fresh.to_json()))
+            _put_right(store, "changed", stage / MANIFEST, final / MANIFEST)
 
 
-def mend_toolkits(store: OwnStore, recipes: Mapping[str, Recipe]) -> None:
-    """Compose toolkits anew beside those that are there, and replace what differs."""
-    # In one change: answers cannot be published before all records are intact.
-    with store.changing() as undo:
-        for name, recipe in recipes.items():
-            final = store.home.toolkits / name
-            with store.staging.folder(f"toolkit-{name}") as stage:
-                contents = fill(store, recipe, stage)
-                if os.path.islink(final):
-                    say(f"{name} was a link to `{final.readlink()}`, which stays as it is")
-                    known = recipe.toolkit.to_json()
-                    store.staging.publish(stage, final, known, undo, replaces=True)
-                    continue
-                write_atomically(stage / MANIFEST, manifest_text(recipe.toolkit.to_json()))
-                for kind, path in _differences(store, stage, final, contents):
-                    _put_right(store, kind, stage / path, final / path)
-                for record in (CONTENTS, MANIFEST):
-                    rename(stage / record, final / record)
-                sync_folder(final)
+def mend_toolkit(store: OwnStore, recipe: Recipe) -> None:
+    """Compose a toolkit anew beside the one that is there, and replace what differs.
+
+    The caller holds the store.
+    """
+    name = recipe.toolkit.name
+    final = store.home.toolkits / name
+    with store.staging.folder(f"toolkit-{name}") as stage, ExitStack() as undo:
+        contents = fill(store, recipe, stage)
+        if os.path.islink(final):
+            say(f"{name} was a link to `{final.readlink()}`, which stays as it is")
+            known = recipe.toolkit.to_json()
+            store.staging.publish(stage, final, known, undo, replaces=True)
+            undo.pop_all()
+            return
+        write_atomically(stage / MANIFEST, manifest_text(recipe.toolkit.to_json()))
+        for kind, path in _differences(store, stage, final, contents):
+            _put_right(store, kind, stage / path, final / path)
+        for record in (CONTENTS, MANIFEST):
+            _put_right(store, "changed", stage / record, final / record)
 
 
 def _differences(store: OwnStore, stage: Path, final: Path, contents: Contents) -> list[Difference]:

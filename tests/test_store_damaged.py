@@ -13,7 +13,9 @@ import builders
 from checks import Done, refused, snapshot, succeeded
 from cudaswitch.paths import CONTENTS, MANIFEST
 from homes import Home
+from mounts import in_own_mounts
 from stock import BARE, FULL, stored, toolkit
+from tools import console_script
 from verifying import CUDNN, LIBRARY, findings, flip, found_by
 
 PACKAGES = ("cudatoolkit-10.1.243-h6bb024c_0", CUDNN.rpartition("/")[2])
@@ -272,3 +274,22 @@ def test_what_cannot_be_mended_stops_no_other(
         f"toolkits/{FULL}",
         "toolkits/9.0.176",
     }
+
+
+def test_a_toolkit_that_cannot_be_changed_stops_no_other(three: Home) -> None:
+    """Nor does something else: a mount, as in a container, is neither moved nor replaced."""
+    at, strange = three.store / "toolkits" / FULL / "version.json", three.store / "packages/mine"
+    strange.mkdir()
+    missing = three.store / "toolkits/11.8.0/lib64/libcudart.so.11.8"
+    missing.unlink()
+    script = 'mount --bind /dev/null "$1"; mount --bind "$2" "$2"; shift 2; exec "$@"'
+    mended = in_own_mounts(
+        script, at, strange, console_script(), "verify", "--repair",
+        cwd=three.path, env=three.env,
+    )  # fmt: skip
+    assert (mended.returncode, mended.stdout) == (1, "")
+    package, kit, count = mended.stderr.splitlines()[::2]
+    assert package == f"cudaswitch: cannot write `{strange}`: Device or resource busy"
+    assert f"toolkit-{FULL}-" in kit and kit.endswith("/version.json`: Device or resource busy")
+    assert count == "cudaswitch: repaired 1 file"
+    assert missing.is_symlink()

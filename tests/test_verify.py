@@ -35,9 +35,13 @@ def retarget(path: Path) -> None:
     path.symlink_to("libcublas.so.10")
 
 
-def into_a_folder(path: Path) -> None:
+def into_an_empty_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
+
+
+def into_a_folder(path: Path) -> None:
+    into_an_empty_folder(path)
     (path / "inside").write_text("x")
 
 
@@ -114,6 +118,14 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object], set[tuple[str, str]]]] = 
         Path.unlink,
         {("missing", f"{KIT}/cudaswitch-files.json")},
     ),
+    **{
+        f"a folder for {path}": (path, into_an_empty_folder, {("changed", path)})
+        for path in (
+            f"{CUDNN}/cudaswitch.json",
+            f"{KIT}/cudaswitch.json",
+            f"{KIT}/cudaswitch-files.json",
+        )
+    },
 }
 
 

@@ -11,7 +11,7 @@ from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.download.cache import workplace
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.install import Artifact
-from cudaswitch.mending import let_in, mend_package, mend_toolkits, origin, put_away, recipe_of
+from cudaswitch.mending import let_in, mend_package, mend_toolkit, origin, put_away, recipe_of
 from cudaswitch.paths import cache
 from cudaswitch.sources.exact import bring_exactly, of_package
 from cudaswitch.staging import require_writable
@@ -46,20 +46,26 @@ def repair_all(
             [artifact] = bring_exactly([of_package(package)], workdir=work, offline=offline)
             return artifact
 
-        if strange:
-            put_away(store, strange)
+        for owner in strange:
+            with _noted(owner, failures):
+                put_away(store, owner)
         for name in [name for kind, name in owners if kind == "packages"]:
             with _noted(f"packages/{name}", failures):
                 mend_package(store, origin(store, name), obtain)
     recipes = {}
     for name in [name for kind, name in owners if kind == "toolkits"]:
-        with _noted(f"toolkits/{name}", failures):
+        owner = f"toolkits/{name}"
+        with _noted(owner, failures):
             recipe = recipe_of(store, name)
             # No toolkit is composed of damaged packages.
             if not any(f"packages/{at}" in failures for at in recipe.toolkit.packages):
-                recipes[name] = recipe
+                recipes[owner] = recipe
     if recipes or not failures:
-        mend_toolkits(store, recipes)
+        # In one change: the answers are published once, when all records can be read.
+        with store.changing():
+            for owner, recipe in recipes.items():
+                with _noted(owner, failures):
+                    mend_toolkit(store, recipe)
         bring_up_to_date()
     for error in failures.values():
         talk.caution(error)
