@@ -34,8 +34,9 @@ from cudaswitch.hooks import (
     write_pin,
 )
 from cudaswitch.ownership import is_anothers
-from cudaswitch.paths import home
+from cudaswitch.paths import Home, home, identity, stores
 from cudaswitch.processes import moment
+from cudaswitch.regular import toolkit_is_there
 from cudaswitch.staging import hint_at, require_writable
 from cudaswitch.store import dealias
 from cudaswitch.talk import say
@@ -180,11 +181,13 @@ def _refresh(noted: list[WrittenPin]) -> None:
             sweep_leftovers(environment)
             request = read_request(record.path)
             seen = time.time_ns()
-            want = answer(request, environment).want
+            kept, want = environment.want_kept(), answer(request, environment).want
+            if kept and _is_kept_elsewhere(record.path, kept):
+                continue
             note = _note(record.path, want.home)
             # An alias may have come to mean `auto`, or have ceased to.
             same_way = is_automatic(environment) == (dealias(request).text == "auto")
-            if record.hooked != want.home or environment.want_kept() != want or not same_way:
+            if record.hooked != want.home or kept != want or not same_way:
                 _refuse_others(environment)
                 write_pin(environment, request, want, seen, note)
             elif environment.is_own() and not is_current(environment):
@@ -201,6 +204,17 @@ def _refresh(noted: list[WrittenPin]) -> None:
             pass  # nothing answers it any more, or it is another user's now
 
 
+def _is_kept_elsewhere(pin: str, kept: Want) -> bool:
+    """Tell whether hooks lead to a toolkit of another store that has noted them, and updates them.
+
+    Ours may be a copy of it, or somebody has pinned the environment there since. One that was
+    moved has left nothing at its old place.
+    """
+    other = Home(os.path.dirname(os.path.dirname(kept.home)))
+    is_ours = identity(other.folder) in {identity(each.folder) for each in stores()}
+    return not is_ours and toolkit_is_there(kept.home) and os.path.exists(_record_of(pin, other))
+
+
 def _refuse_others(environment: Environment) -> None:
     """Raise StoreError if the environment is somebody else's, who could decide what we write."""
     if not environment.is_own():
@@ -209,10 +223,10 @@ def _refuse_others(environment: Environment) -> None:
         )
 
 
-def _record_of(path: str | Path) -> Path:
+def _record_of(path: str | Path, store: Home | None = None) -> Path:
     from hashlib import sha256  # noqa: PLC0415  # only writing needs it
 
-    return home().pins / sha256(os.fsencode(path)).hexdigest()[:16]
+    return (store or home()).pins / sha256(os.fsencode(path)).hexdigest()[:16]
 
 
 def _note(path: str | Path, hooked: str | None, **more: str | None) -> dict[Path, str]:
