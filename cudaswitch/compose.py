@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from cudaswitch.binaries import read_elf
-from cudaswitch.durable import NO_HARD_LINKS
+from cudaswitch.durable import NO_HARD_LINKS, make_link
 from cudaswitch.elf import ElfError
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import CONTENTS, MANIFEST
@@ -121,7 +121,7 @@ def compose(
 
 def _fill_up(base: Path, target: Path, platform: str) -> None:
     """Link to everything in the toolkit at `base` that `target` does not have itself."""
-    (target / BASE).symlink_to(base)
+    make_link(target / BASE, base)
     triple = _TRIPLES[platform]
     gathered = {
         base / "lib64": "lib64",
@@ -151,7 +151,7 @@ def _merge(there: Path, target: Path, where: str) -> None:
     here = target / where
     if not os.path.lexists(here) and where not in REAL_FOLDERS:
         here.parent.mkdir(parents=True, exist_ok=True)
-        here.symlink_to(there)
+        make_link(here, there)
     elif os.path.isdir(there) and not os.path.islink(here):
         here.mkdir(exist_ok=True)
         for child in sorted(there.iterdir()):
@@ -178,7 +178,7 @@ def _link_whole_folders(
                 source = source.parent
             link = target / folder
             link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(_relative(source, link.parent, target))
+            make_link(link, _relative(source, link.parent, target))
             linked.add(folder)
             break
     return linked
@@ -201,7 +201,7 @@ def _place(leaf: _Leaf, where: str, target: Path, final: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     entry = leaf.entry
     if entry.target is not None:
-        path.symlink_to(_retarget(leaf.package, entry, where))
+        make_link(path, _retarget(leaf.package, entry, where))
     elif entry.placeholder:
         if entry.size > PLACED_BYTES:
             raise StoreError(
@@ -221,7 +221,7 @@ def _place(leaf: _Leaf, where: str, target: Path, final: Path) -> None:
             if error.errno not in NO_HARD_LINKS:
                 raise
             # Another file system, one without hard links, or too many links to this file.
-            path.symlink_to(_relative(leaf.source, path.parent, target))
+            make_link(path, _relative(leaf.source, path.parent, target))
 
 
 def _leads_to_itself(package: Package, entry: Entry, where: str) -> bool:
@@ -306,4 +306,4 @@ def _link(path: Path, to: str) -> None:
     if os.path.islink(path.parent) or os.path.lexists(path):
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.symlink_to(to)
+    make_link(path, to)

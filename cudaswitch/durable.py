@@ -16,6 +16,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from cudaswitch.errors import NoLinksError
 from cudaswitch.ownership import refuse_sudo
 from cudaswitch.regular import is_there, write_out
 
@@ -28,6 +29,8 @@ _MOST_OF_NAME = 60
 """Most characters of a file's name that are used in the name of its temporary file."""
 NO_HARD_LINKS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS)
 """Errors for a refused hard link where something else can stand in for it."""
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS)
+"""Errors of file systems that have no symbolic links (exFAT, FAT)."""
 
 _FLUSHES_NONE = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)
 """Errors of file systems that do not flush folders: they have nothing to flush."""
@@ -115,6 +118,16 @@ def rename(source: Path, target: Path) -> None:
             after = target.lstat()
             if not os.path.lexists(source) and os.path.samestat(before, after):
                 return
+        raise
+
+
+def make_link(path: str | Path, to: str | Path, folder: int | None = None) -> None:
+    """Make a symbolic link, in an open `folder` if one is given."""
+    try:
+        os.symlink(to, path, dir_fd=folder)
+    except OSError as error:
+        if error.errno in _NO_LINKS:
+            raise NoLinksError(error.errno) from None
         raise
 
 

@@ -49,10 +49,19 @@ class SudoError(PermissionError):
     """A write by which `sudo` would leave root's files in a folder of its caller."""
 
 
+class NoLinksError(OSError):
+    """A symbolic link cannot be made, as the file system has none."""
+
+    def __init__(self, number: int | None = None) -> None:
+        super().__init__(number, "its file system has no symbolic links")
+
+
 def hint_for(error: OSError, usual: str) -> str:
     """Return the hint for what cannot be written: `usual`, if nothing better is known."""
     if isinstance(error, SudoError):
         return "run it without sudo"
+    if isinstance(error, NoLinksError):
+        return f"{usual}, on a file system that has them, such as ext4"
     if isinstance(error, FileExistsError):
         return f"`{error.filename}` is not a folder, or is a dangling link: move it away"
     return _HINTS.get(error.errno or 0, usual)

@@ -310,3 +310,22 @@ def test_a_device_is_no_store_and_nobody_is_told_to_close_it(home: Home, pair: l
     done = home.run("install", pair[0], CUDASWITCH_HOME="/dev/null")
     assert "/dev/null" in refused(done)
     assert "chmod" not in done.stderr
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP])
+@pytest.mark.parametrize("form", ["with links", "without"])
+def test_a_file_system_without_symbolic_links(
+    home: Home, pair: list[Path], tmp_path: Path, form: str, number: int
+) -> None:
+    """FAT and exFAT say so in different words, none of which tells what a store needs."""
+    tree = {"nvidia/cuda_nvcc/bin/ptxas": b"#!/bin/sh\n"}
+    tag = "py3-none-manylinux_2_17_x86_64"
+    wheel = builders.wheel(tmp_path, "nvidia-cuda-nvcc-cu12", "12.9.86", tag, tree=tree)
+    linkless = preloaded(tmp_path, "fail", "symlink", last=EVERY, number=number)
+    done = home.run("install", pair[0] if form == "with links" else wheel, **linkless)
+    refused(
+        done,
+        f"cannot write `{home.store}`: its file system has no symbolic links",
+        hint="set CUDASWITCH_HOME to a folder you can write to, on a file system that has them",
+    )
+    assert os.listdir(home.store / ".staging") == []

@@ -19,7 +19,7 @@ from cudaswitch.archives.limits import FOLDERS
 from cudaswitch.archives.members import Member
 from cudaswitch.archives.threads import PIECE
 from cudaswitch.archives.writing import Writers, Written
-from cudaswitch.durable import NO_HARD_LINKS
+from cudaswitch.durable import NO_HARD_LINKS, make_link
 from cudaswitch.errors import ArchiveError
 from cudaswitch.regular import write_out
 from cudaswitch.toolkit import Entry, parents
@@ -126,7 +126,7 @@ class Placing:
         for path, target in sorted(self._links.items()):
             self._check_target(path, target)
             folders, inner = self._place(path)
-            os.symlink(target, inner.rpartition("/")[2], dir_fd=folders.above(inner))
+            make_link(inner.rpartition("/")[2], target, folders.above(inner))
             self._note(Entry(path, target=target))
 
     def is_folder(self, path: str) -> bool:

@@ -25,7 +25,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from cudaswitch import settings
-from cudaswitch.durable import write_atomically
+from cudaswitch.durable import make_link, write_atomically
 from cudaswitch.errors import StoreError, hint_for
 from cudaswitch.healing import heal
 from cudaswitch.locks import Lock, held
@@ -268,7 +268,7 @@ class Cache:
         sha256 = file_sha256(path)
         record = Record(url, path.name, path.stat().st_size, sha256)
         path.replace(self.root / sha256)
-        path.symlink_to((self.root / sha256).absolute())
+        make_link(path, (self.root / sha256).absolute())
         write_record(self.urls / f"{url_key(url)}.json", record)
         return sha256
 

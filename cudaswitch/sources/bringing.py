@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cudaswitch.download.several import fetch_all
 from cudaswitch.download.urls import file_name, redact
+from cudaswitch.durable import make_link
 from cudaswitch.errors import StoreError
 from cudaswitch.install import Artifact
 from cudaswitch.paths import cache
@@ -33,7 +34,7 @@ def named(path: Path, name: str, workdir: Path) -> Path:
         return path
     try:
         link = Path(tempfile.mkdtemp(prefix="named-", dir=workdir)) / name
-        link.symlink_to(path.absolute())
+        make_link(link, path.absolute())
     except OSError as error:
         raise StoreError(f"cannot write to `{workdir}`: {error.strerror}") from None
     return link

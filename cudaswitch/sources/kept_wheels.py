@@ -13,6 +13,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
 from cudaswitch.download.cache import Cache, unusable
+from cudaswitch.durable import make_link
 from cudaswitch.errors import StoreError
 from cudaswitch.paths import cache
 from cudaswitch.sources.wheel_tags import runs_on
@@ -43,7 +44,7 @@ def kept(project: str, versions: SpecifierSet, platform: str, folder: Path) -> P
         if versions.contains(version, prereleases=True) and (path := store.find(sha256)):
             link = folder / name
             try:
-                link.symlink_to(path.absolute())
+                make_link(link, path.absolute())
             except OSError as error:
                 raise StoreError(f"cannot write `{link}`: {error.strerror}") from None
             return link
