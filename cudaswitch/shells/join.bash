@@ -71,10 +71,10 @@ __cudaswitch_prompts() {
 }
 # Our part if there are others: before `&&`, a status that is passed on is no failure. A trap on
 # DEBUG that goes through PROMPT_COMMAND line by line finds each of our commands on a line of its
-# own, and takes no typed command for ours. The first time, PROMPT_COMMAND has changed by then: only
-# the definition of a function sets off no trap.
+# own, and takes no typed command for ours. The first time, PROMPT_COMMAND has changed by then, and
+# only a loop over nothing sets off no trap.
 _cudaswitch_ours=$'{\n__cudaswitch_prompt\n} &&\ntrue cudaswitch'
-_cudaswitch_once=$'{\n__cudaswitch_prompt_once "$?" "${_cudaswitch_trap-$(\\trap -p DEBUG)}"\n} &&\n__cudaswitch_nothing() { \\:; }'
+_cudaswitch_once=$'{\n__cudaswitch_prompt_once "$?" "${_cudaswitch_trap-$(\\trap -p DEBUG)}"\n} &&\nfor _ in; do \\:; done'
 # Through this, an exported PROMPT_COMMAND finds out whether the function is there.
 __cudaswitch_prompt=__cudaswitch_prompt
 # Join PROMPT_COMMAND, unless we are in it; fails if nobody can.
