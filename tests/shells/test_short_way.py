@@ -172,6 +172,20 @@ def test_a_word_that_conda_has_left_behind(shell: Shell, person: Person, tmp_pat
 
 
 @three
+@pytest.mark.parametrize("level", [1, 3, 9, 11])
+def test_what_conda_has_left_behind_at_any_level(
+    shell: Shell, level: int, person: Person, tmp_path: Path
+) -> None:
+    """Each switch without a deactivation adds a level, and conda may restore what it kept there."""
+    home, copy = str(person.kits[0].home), f"__CONDA_SHLVL_{level}_CUDA_HOME"
+    steps = ["cudaswitch use 10.1", shell.set(copy, home), "cudaswitch off"]
+    prefix = conda_prefix(tmp_path / "env")
+    result = person.play(shell, *steps, CONDA_PREFIX=str(prefix), CONDA_SHLVL=str(level)).check()
+    assert result.snaps["2"]["CUDA_HOME"] == result.snaps["2"][copy] == home
+    assert not {"CUDA_HOME", copy} & result.snaps["3"].keys()
+
+
+@three
 @pytest.mark.parametrize("name", KEPT_AS)
 def test_a_path_that_a_script_keeps_is_no_short_way(
     shell: Shell, name: str, person: Person, tmp_path: Path
