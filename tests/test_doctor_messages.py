@@ -26,6 +26,8 @@ from doctoring.patient import OwnEnv
 
 MESSAGES = json.loads((Path(__file__).parent / "pasted_messages.json").read_text(encoding="utf-8"))
 """Thread → the message as users met it, and words of the cause and of the command."""
+WORDED = json.loads((Path(__file__).parent / "worded_messages.json").read_text(encoding="utf-8"))
+"""Code → other words in which releases of programs print the same message."""
 
 
 def test_nccl_comes_by_what_the_shell_has(patient: Patient) -> None:
@@ -59,6 +61,15 @@ def test_a_message_gets_its_cause(facts: Facts, row: dict[str, Any]) -> None:
             assert word in told[key], told
         assert "{" not in told[key].replace("${", ""), told
     assert told["fix"]
+
+
+@pytest.mark.parametrize(
+    ("code", "text"), [(code, text) for code, texts in WORDED.items() for text in texts]
+)
+def test_each_release_has_words_of_its_own(facts: Facts, code: str, text: str) -> None:
+    [finding] = explain(f"Building\n{text}\nDone\n", facts, [])
+    assert finding.rule.code == code
+    assert finding.fix
 
 
 UNSUITABLE = [
@@ -320,6 +331,11 @@ def test_a_version_that_no_toolkit_goes_with(facts: Facts, line: str, code: str)
         "Found CUDA: /usr/local/cuda (found version 12.4)",
         "undefined symbol: png_read_info, version PNG16_0",
         'Could NOT find CUDAToolkit: Found unsuitable version "13.0.88", but',
+        "RuntimeError: unable to write to file </torch_722_783672312_1>: No space left on device"
+        " (28)",
+        "cp: error writing '/dev/shm/x': No space left on device",
+        "CUDA call failed: Error 8031",
+        "./a: /lib/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by ./a)",
     ],
 )
 def test_what_tells_no_cause(facts: Facts, line: str) -> None:

@@ -97,7 +97,7 @@ def _numba(facts: Facts, _: str) -> str:
 def _jax(facts: Facts, cuda: str, part: Part | None = None) -> str:
     """Bring a toolkit to a JAX without CUDA wheels; otherwise keep toolkits from its wheels."""
     leans = any(it.name == "jax" and not it.bundled for it in facts.resolution.frameworks)
-    return first_that_has(facts, cuda, part) if leans else _clean(facts, "")
+    return first_that_has(facts, cuda, part) if leans else _mixed(facts, "", part)
 
 
 def _at_least(facts: Facts, least: str) -> str:
