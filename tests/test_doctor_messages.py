@@ -336,6 +336,11 @@ def test_a_version_that_no_toolkit_goes_with(facts: Facts, line: str, code: str)
         "cp: error writing '/dev/shm/x': No space left on device",
         "CUDA call failed: Error 8031",
         "./a: /lib/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by ./a)",
+        'assert CUDA_HOME is not None, "CUDA_HOME is not set"',
+        "Running command: nvcc -O3 -c kernel.cu",
+        "Command 'nvcc' failed with exit status 1",
+        "fatal error: '/opt/mine/vector_types.h' file not found",
+        "ValueError: Unknown backend cuda",
     ],
 )
 def test_what_tells_no_cause(facts: Facts, line: str) -> None:

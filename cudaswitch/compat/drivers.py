@@ -64,8 +64,9 @@ def required(cuda: Version, os: str) -> Driver | None:
 def newest_served(driver: Version, os: str) -> Driver | None:
     """Find the newest CUDA release whose own driver is not newer than `driver`.
 
-    This is the number that nvidia-smi prints as `CUDA Version`, or a newer one where the
-    driver is of a later branch than that release's own.
+    This is the number that nvidia-smi prints as `CUDA Version` (from driver 610 on, as
+    `CUDA UMD Version`), or a newer one where the driver is of a later branch than that
+    release's own.
     """
     for row in _rows("corresponding"):  # the newest first
         if row[os] and Version(row[os]) <= driver:

@@ -69,7 +69,8 @@ def asked_driver(driver: str | None) -> tuple[str | None, str]:
     if version is None or version.major < _LEAST_DRIVER:
         raise RequestError(
             f"`{text}` is not a driver version (asked for by {source})",
-            "give it as `nvidia-smi` shows it after `Driver Version`, for example 535.104.05",
+            "give it as `nvidia-smi` shows it after `Driver Version` or `KMD Version`, for example"
+            " 535.104.05",
         )
     return str(version), source
 

@@ -331,8 +331,9 @@ RULES = (
         "CS058",
         "error",
         "nvidia-smi's number was taken for an installed toolkit",
-        "`CUDA Version` of nvidia-smi is the newest CUDA that the driver was made for; it says"
-        " nothing about toolkits, and never changes when one is switched",
+        "`CUDA Version` of nvidia-smi, called `CUDA UMD Version` from driver 610 on, is the newest"
+        " CUDA that the driver was made for; it says nothing about toolkits, and never changes"
+        " when one is switched",
         (
             "phohenecker/switch-cuda#4",
             "bycloudai/SwapCudaVersionWindows#1",

@@ -61,7 +61,7 @@ def ceiling(facts: Facts) -> list[Reason]:
         return []
     later = " or newer" if Version(facts.driver).major > own.major else ""
     text = (
-        f"`nvidia-smi` shows CUDA Version {newest.cuda.minor}{later} for driver {facts.driver}:"
+        f"`nvidia-smi` shows CUDA {newest.cuda.minor}{later} for driver {facts.driver}:"
         " the newest CUDA that it was made for, not a toolkit that is installed"
     )
     return [Reason(text, facts.driver_source)]
