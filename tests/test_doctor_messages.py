@@ -260,6 +260,15 @@ def test_a_virtualenv_is_activated_in_the_persons_shell(
     assert f"\nVIRTUAL_ENV={prefix}\n" in f"\n{done.stdout}", (said, done.stderr)
 
 
+def test_the_library_that_onnxruntime_names_is_enough(facts: Facts) -> None:
+    """ONNX Runtime names the library first, and says then what it needs altogether."""
+    named = "Failed to load library libonnxruntime_providers_cuda.so with error: libcudnn.so.9: "
+    wanted = "Failed to create CUDAExecutionProvider. Require cuDNN 9.* and CUDA 12.*. Please"
+    told = explain(f"{named}cannot open shared object file\n{wanted}\n", facts, [])
+    assert [one.rule.code for one in told] == ["CS150"]
+    assert [one.rule.code for one in explain(wanted, facts, [])] == ["CS191"]
+
+
 @pytest.mark.parametrize("row", messages(), ids=lambda row: row.code)
 def test_long_lines_take_no_time(row: Message) -> None:
     """A line that repeats what a pattern looks for, as far as lines are read, takes no time."""

@@ -236,8 +236,15 @@ def _gpu(facts: Facts, number: str) -> str:
     return first_that_has(facts, str(fits[0] if in_use > known[0] else fits[-1]), NVCC)
 
 
-def _headers(facts: Facts, _: str, part: Part) -> str:
-    """Let host compilers find a header of the toolkit that builds here, else bring one with it."""
+def _headers(facts: Facts, least: str, part: Part) -> str:
+    """Let host compilers find a header of the toolkit that builds here, else bring one with it.
+
+    `least` is the first CUDA with the header, "" if all have it.
+    """
+    own = facts.resolution.cuda
+    builds = used_now(facts) or (Version(own) if own else None)
+    if least and builds and builds < Version(least):
+        return _at_least(facts, least)
     return _led_to(facts, "CPATH", part)
 
 
@@ -281,11 +288,11 @@ def _triton(facts: Facts, _: str) -> str:
     return setting(facts, "TRITON_PTXAS_PATH", f"{kits[0]}/bin/ptxas")
 
 
-def _nvrtc(facts: Facts, _: str) -> str:
+def _unnumbered(facts: Facts, _: str, part: Part) -> str:
     """Bring a toolkit with all names of its libraries, if that does not shadow wheels."""
     if facts.needs.brings:
-        return "cudaswitch which libnvrtc.so"
-    return _build(facts, "", library("nvrtc", "so"))
+        return f"cudaswitch which {part.name}"
+    return _build(facts, "", part)
 
 
 def _libdevice(facts: Facts, _: str) -> str:
@@ -308,7 +315,6 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "cudnn": _cudnn,
     "newer-cudnn": _newer_cudnn,
     "numba": _numba,
-    "nvrtc": _nvrtc,
     "pip": _pip,
     "driver": _driver,
     "flag": _flag,
@@ -336,6 +342,7 @@ FOR_PART: dict[str, Callable[[Facts, str, Part], str]] = {
     "jax": _jax,
     "link": _link,
     "mixed": _mixed,
+    "unnumbered": _unnumbered,
     "use": first_that_has,
 }
 """The same, if it depends on which part of a toolkit the message finds missing."""
