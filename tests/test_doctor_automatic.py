@@ -54,3 +54,12 @@ def test_nothing_is_installed_for_what_cannot_run_here(patient: Patient) -> None
     assert "cannot run here: " in one["evidence"]
     assert one["evidence"].endswith("`cupy-cuda11x` 13.0.0 runs here")
     assert one["fix"] == f"cudaswitch resolve -p {prefix}"
+
+
+def test_a_lost_toolkit_is_not_replaced_for_what_cannot_run_here(patient: Patient) -> None:
+    prefix = pinned(patient, "auto")
+    shutil.rmtree(patient.work / "kits")
+    patient.env["CUDASWITCH_DRIVER"] = "450.80.02"
+    rows = found(patient)
+    assert rows["CS075"]["fix"] == f"cudaswitch resolve -p {prefix}"
+    assert rows["CS062"]["fix"].startswith("cudaswitch remove ")
