@@ -276,14 +276,15 @@ def test_one_empty_element_comes_back_over_several_toolkits(person: Person, betw
 
 @pytest.mark.parametrize("between", ["", "set -gx PATH /mine $PATH"], ids=["short way", "long way"])
 def test_no_list_stays_before_a_universal_one(person: Person, tmp_path: Path, between: str) -> None:
-    """A toolkit that is left leaves no global list, which would hide the universal one."""
+    """A universal list that changes while a toolkit is active shows as it is then."""
     config = {"XDG_CONFIG_HOME": str(tmp_path)}
     steps = ["set -Ux LD_LIBRARY_PATH /u", f"cudaswitch use 10.1\n{between}"]
-    steps += ["cudaswitch use 11.8", "cudaswitch off\nset -qg LD_LIBRARY_PATH; and echo hidden"]
+    steps += ["cudaswitch use 11.8\nset -Ux LD_LIBRARY_PATH /v", "cudaswitch off"]
+    steps += ["set -qg LD_LIBRARY_PATH; and echo hidden"]
     fish = replace(FISH, options=())
     result = person.play(fish, *steps, "echo $LD_LIBRARY_PATH", **config).check()
     assert result.snaps["2"]["LD_LIBRARY_PATH"].endswith(":/u")
-    assert result.stdout == "/u\n"
+    assert result.stdout == "/v\n"
 
 
 @pytest.mark.parametrize("way", ["use", "environment", "exec", "short way"])
