@@ -87,8 +87,9 @@ def test_a_pin_below_environments_without(pinned: str, names: str, standing: Sta
 
 
 @every_conda
-def test_the_topmost_pin_below_one_without(standing: Standing) -> None:
-    below, middle, active = (standing.made(name) for name in ("conda", "venv", "stacked"))
+@pytest.mark.parametrize("names", ["conda venv stacked", "venv conda stacked"])
+def test_the_topmost_pin_below_one_without(names: str, standing: Standing) -> None:
+    below, middle, active = map(standing.made, names.split())
     standing.person.pin("10.1", below.prefix)
     standing.person.pin("11.8", middle.prefix)
     pin = middle.prefix / "etc" / "cudaswitch" / "pin"
