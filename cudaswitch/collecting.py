@@ -11,7 +11,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from cudaswitch.changing import OwnStore
@@ -30,7 +30,7 @@ from cudaswitch.processes import may_be_in, since, users_of
 from cudaswitch.regular import read_json, read_regular
 from cudaswitch.staging import require_writable
 from cudaswitch.sweeping import sweep
-from cudaswitch.talk import some_of
+from cudaswitch.talk import say, some_of
 from cudaswitch.toolkit import is_sha256
 
 _PART = re.compile(r"(?P<key>[0-9a-f]{64}(?P<own>-[0-9a-f]{8})?)\.part(?P<beside>\.json|\.ranges)?")
@@ -44,22 +44,17 @@ class Waste(NamedTuple):
     size: int
 
 
-Say = Callable[[str], None]
-
-
-def collect(
-    store: OwnStore, cache: Path, *, downloads: bool, dry_run: bool, say: Say
-) -> list[Waste]:
+def collect(store: OwnStore, cache: Path, *, downloads: bool, dry_run: bool) -> list[Waste]:
     """Remove what nobody needs, and return it; with `dry_run`, only find it.
 
-    `downloads` includes complete files in the cache. `say` is told what is left alone and why.
-    Raises StoreError if the store cannot be read or written.
+    `downloads` includes complete files in the cache. What is left alone is reported, with the
+    reason. Raises StoreError if the store cannot be read or written.
     """
     found = []
     try:
         for finder in (_packages, _left, _answers, _hooks):
-            found += finder(store, dry_run, say)
-        found += _cached(cache, downloads, dry_run, say)
+            found += finder(store, dry_run)
+        found += _cached(cache, downloads, dry_run)
     except OSError as error:
         raise StoreError(
             f"cannot remove `{error.filename}`: {error.strerror}",
@@ -68,7 +63,7 @@ def collect(
     return found
 
 
-def _taken(kind: str, paths: Iterable[Path], dry_run: bool, say: Say) -> list[Waste]:
+def _taken(kind: str, paths: Iterable[Path], dry_run: bool) -> list[Waste]:
     """Remove each path; those that cannot be removed, such as another user's, are reported."""
     found = []
     for path in paths:
@@ -106,7 +101,7 @@ def _size(path: Path) -> int:
     return size
 
 
-def _packages(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
+def _packages(store: OwnStore, dry_run: bool) -> list[Waste]:
     """Packages that no toolkit is made of."""
     found = []
     with _changing(store, dry_run) as alone:
@@ -118,7 +113,7 @@ def _packages(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
             if folder.name in used or folder.name.startswith("."):
                 continue
             if is_closed(folder) or not os.path.exists(folder / MANIFEST):
-                found += _strange(folder, dry_run, say)
+                found += _strange(folder, dry_run)
                 continue
             waste = Waste("package", folder, _size(folder))
             try:
@@ -133,7 +128,7 @@ def _packages(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
     return found
 
 
-def _strange(path: Path, dry_run: bool, say: Say) -> list[Waste]:
+def _strange(path: Path, dry_run: bool) -> list[Waste]:
     """Remove something without a record if it is an empty folder; otherwise only report it."""
     if is_doomed(path):
         return []
@@ -143,7 +138,7 @@ def _strange(path: Path, dry_run: bool, say: Say) -> list[Waste]:
     if is_folder and is_closed(path):
         what, mends = "is closed to you", "opens it"
     elif is_folder and not listed(path):
-        return _taken("leftover", [path], dry_run, say)
+        return _taken("leftover", [path], dry_run)
     say(f"skipped: `{path}`, which {what}: `cudaswitch verify --repair` {mends}")
     return []
 
@@ -173,26 +168,26 @@ def _changing(store: OwnStore, dry_run: bool) -> Iterator[bool]:
         yield store.alone
 
 
-def _left(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
+def _left(store: OwnStore, dry_run: bool) -> list[Waste]:
     """What killed processes left unfinished; what is not ours is only reported."""
     found = []
     with _changing(store, dry_run) as alone:
         if alone:
             left = leftovers(store.home, make=not dry_run)
-            found += _taken("leftover", left, dry_run, say)
+            found += _taken("leftover", left, dry_run)
         mendable = store.unrecorded()
         for folder in _inside(store.home.toolkits):
             if os.path.exists(folder / MANIFEST) or folder.name.startswith("."):
                 continue
             if folder.name not in mendable:
-                found += _strange(folder, dry_run, say)
+                found += _strange(folder, dry_run)
             elif mendable[folder.name]:
                 mend = f"`cudaswitch verify {folder.name} --repair` restores it"
                 say(f"skipped: toolkit {folder.name}, whose record is missing: {mend}")
     return found
 
 
-def _answers(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
+def _answers(store: OwnStore, dry_run: bool) -> list[Waste]:
     """Answers kept for environments that are gone."""
     found = []
     for path in _inside(store.home.automatic):
@@ -200,22 +195,22 @@ def _answers(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
             line = read_regular(path, WANT_LIMIT, head=True).partition(b"\n")[0]
             prefix = line.decode()
             if path.name.startswith("%") and not os.path.isdir(prefix):
-                found += _taken("answer", [path], dry_run, say)
+                found += _taken("answer", [path], dry_run)
     return found
 
 
-def _hooks(store: OwnStore, dry_run: bool, say: Say) -> list[Waste]:
+def _hooks(store: OwnStore, dry_run: bool) -> list[Waste]:
     """What `unpin` left in environments that no running shell can be in any more."""
     found: list[Waste] = []
     with contextlib.ExitStack() as held:
         if not dry_run:
             held.enter_context(store.pinning())
         for note in _inside(store.home.pins):
-            found += _hooks_of(note, dry_run, say)
+            found += _hooks_of(note, dry_run)
     return found
 
 
-def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
+def _hooks_of(note: Path, dry_run: bool) -> list[Waste]:
     try:
         row = read_json(note, NOTE_BYTES)
         pin, left = str(row["path"]), since(row.get("left"), note.stat().st_mtime)
@@ -231,7 +226,7 @@ def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
             f"skipped: the hooks of `{environment.prefix}`, which may be needed by {some_of(users)}"
         )
         return []
-    found = _taken("hook", rest, dry_run, say)
+    found = _taken("hook", rest, dry_run)
     if not dry_run and len(found) == len(rest):
         if environment:
             with contextlib.suppress(OSError):
@@ -240,7 +235,7 @@ def _hooks_of(note: Path, dry_run: bool, say: Say) -> list[Waste]:
     return found
 
 
-def _cached(cache: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste]:
+def _cached(cache: Path, downloads: bool, dry_run: bool) -> list[Waste]:
     """What killed processes left in the cache; with `downloads`, what was downloaded too."""
     found = []
     with idle(cache, make=not dry_run) as nobody:
@@ -249,17 +244,17 @@ def _cached(cache: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste
             return []
         for path in _inside(cache):
             if path.name.startswith(WORK):
-                found += _taken("leftover", [path], dry_run, say)
+                found += _taken("leftover", [path], dry_run)
             elif downloads and (is_sha256(path.name) or path.name == "channels"):
-                found += _taken("download", [path], dry_run, say)
+                found += _taken("download", [path], dry_run)
         for folder in (cache, cache / "channels", cache / "urls"):
-            found += _taken("leftover", abandoned(folder), dry_run, say)
+            found += _taken("leftover", abandoned(folder), dry_run)
         for path in _inside(cache / "urls"):
-            found += _of_url(path, downloads, dry_run, say)
+            found += _of_url(path, downloads, dry_run)
     return found
 
 
-def _of_url(path: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste]:
+def _of_url(path: Path, downloads: bool, dry_run: bool) -> list[Waste]:
     if match := _PART.fullmatch(path.name):
         part, locked_by = path.with_name(f"{match['key']}.part"), f"{match['key']}.lock"
         # What is beside a part goes with it, or has just gone with it.
@@ -267,12 +262,12 @@ def _of_url(path: Path, downloads: bool, dry_run: bool, say: Say) -> list[Waste]
             return []
         with contextlib.suppress(OSError), Lock(path.with_name(locked_by)) as lock:
             if lock.take(make=not dry_run) and lock.works:
-                taken = _taken("leftover", [path], dry_run, say)
+                taken = _taken("leftover", [path], dry_run)
                 if not dry_run:
                     Part(part).drop()
                     if match["own"]:
                         lock.path.unlink()
                 return taken
     elif downloads and path.name.endswith(".json"):
-        return _taken("download", [path], dry_run, say)
+        return _taken("download", [path], dry_run)
     return []

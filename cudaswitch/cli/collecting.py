@@ -21,7 +21,7 @@ def gc(dry_run: bool, downloads: bool) -> None:
     left for running shells, and cached answers for environments that are gone. Installs in
     progress are not disturbed.
     """
-    found = collect(own_store(), cache(), downloads=downloads, dry_run=dry_run, say=talk.say)
+    found = collect(own_store(), cache(), downloads=downloads, dry_run=dry_run)
     talk.table([(one.kind, output.size(one.size), str(one.path)) for one in found])
     if not found:
         talk.say("nothing to remove")
