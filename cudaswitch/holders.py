@@ -18,7 +18,7 @@ from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.ownership import is_anothers
 from cudaswitch.paths import home, identity, listed, real_path
 from cudaswitch.regular import read_json, toolkit_is_there
-from cudaswitch.store import all_toolkits, dealias
+from cudaswitch.store import dealias
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,16 +135,11 @@ def _hooked(record: WrittenPin) -> str | None:
     return want.home if want else record.hooked
 
 
-def holders() -> dict[Identity, list[str]]:
+def held_by(holdings: Iterable[Holding]) -> dict[Identity, list[str]]:
     """Map toolkits, by `identity`, to those who pin them: environments, directories, the user.
 
     Hooks may have been written under another spelling of the store's path.
     """
-    return held_by(holdings(all_toolkits()))
-
-
-def held_by(holdings: Iterable[Holding]) -> dict[Identity, list[str]]:
-    """Do the work of `holders` for given pins."""
     found: dict[Identity, list[str]] = {}
     for one in holdings:
         if one.home and one.home != "system":

@@ -19,7 +19,7 @@ from cudaswitch.errors import (
     StoreError,
     brief,
 )
-from cudaswitch.holders import holders, holdings
+from cudaswitch.holders import held_by, holdings
 from cudaswitch.paths import identity
 from cudaswitch.platforms import at_home
 from cudaswitch.processes import users_of
@@ -88,7 +88,7 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
         bring_up_to_date()
         raise
     if not force:
-        pinned = holders()
+        pinned = held_by(holdings(all_toolkits()))
         for kit in chosen:
             if by := pinned.get(identity(kit.path)):
                 raise StoreError(
