@@ -14,6 +14,7 @@ from cudaswitch.binaries import read_elf
 from cudaswitch.durable import NO_HARD_LINKS, make_link
 from cudaswitch.elf import ElfError
 from cudaswitch.errors import StoreError
+from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import CONTENTS, MANIFEST
 from cudaswitch.regular import BASE
 from cudaswitch.toolkit import Entry, Package, parents, platform_of
@@ -58,15 +59,12 @@ def place(package: Package, path: str) -> str | None:
     return path
 
 
-class _Leaf:
+class _Leaf(NamedTuple):
     """One file of one package, and where it is in the store."""
 
-    __slots__ = ("entry", "package", "source")
-
-    def __init__(self, package: Package, entry: Entry, tree: Path) -> None:
-        self.package = package
-        self.entry = entry
-        self.source = tree / entry.path
+    package: Package
+    entry: Entry
+    source: Path
 
 
 def compose(
@@ -99,7 +97,7 @@ def compose(
             if where in leaves or entry.copy or entry.placeholder or where != inside:
                 for folder in parents(where):
                     whole[folder].add("")
-            leaves.setdefault(where, _Leaf(package, entry, tree))
+            leaves.setdefault(where, _Leaf(package, entry, tree / entry.path))
     # Where one package has a folder and another a link of that name, the link wins.
     leaves = {at: leaf for at, leaf in leaves.items() if leaves.keys().isdisjoint(parents(at))}
     linked = _link_whole_folders(leaves, whole, target) if base is None else set()
