@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 
-from cudaswitch.sites import base_in, config_of, extended, names_of, overlaid, sites_of, user_sites
+from cudaswitch.regular import names_of
+from cudaswitch.sites import base_in, config_of, extended, overlaid, sites_of, user_sites
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from cudaswitch.errors import NoLinksError
 from cudaswitch.ownership import refuse_sudo
-from cudaswitch.regular import is_there, write_out
+from cudaswitch.regular import is_there, names_of, write_out
 
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-z]+\.tmp")
 """A file that is being written, or was when its writer was killed."""
@@ -179,13 +179,9 @@ def abandoned(folder: Path) -> Iterator[Path]:
 
     A writer holds a lock on its file. Where the file system has no locks nothing is yielded.
     """
-    try:
-        found = sorted(path for path in folder.iterdir() if TEMPORARY.fullmatch(path.name))
-    except OSError:
-        return
-    for path in found:
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
+    for path in (folder / name for name in names_of(folder) if TEMPORARY.fullmatch(name)):
         with contextlib.suppress(OSError):
-            flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
             descriptor = os.open(path, flags)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -14,6 +14,7 @@ from pathlib import Path
 from cudaswitch.durable import abandoned
 from cudaswitch.locks import Lock
 from cudaswitch.paths import Home
+from cudaswitch.regular import names_of
 from cudaswitch.sweeping import DOOMED, sweep
 from cudaswitch.talk import counted, say
 
@@ -27,7 +28,7 @@ def leftovers(
     package's lock unpacks it. `locked` and `staging` are the locks and staged folders of the
     caller. Without `make`, the caller only looks, and no lock file is created.
     """
-    for stage in _in(home.staging):
+    for stage in (home.staging / name for name in names_of(home.staging)):
         kind, _, name = stage.name.partition("-")
         name = name.rpartition("-")[0]
         if stage in staging:
@@ -38,18 +39,12 @@ def leftovers(
         with contextlib.suppress(OSError), Lock(home.locks / f"{name}.lock") as lock:
             if lock.take(make=make) and lock.works:
                 yield stage
-    owners = [*_in(home.packages), *_in(home.toolkits)]
-    yield from filter(is_doomed, owners)
-    folders = [
-        home.root,
-        home.requests,
-        home.automatic,
-        home.lent,
-        home.pins,
-        home.aliases,
-        home.init,
+    owners = [
+        folder / name for folder in (home.packages, home.toolkits) for name in names_of(folder)
     ]
-    for folder in (*folders, home.shims, *owners):
+    yield from filter(is_doomed, owners)
+    ours = (home.requests, home.automatic, home.lent, home.pins, home.aliases, home.init)
+    for folder in (home.root, *ours, home.shims, *owners):
         yield from abandoned(folder)
 
 
@@ -70,10 +65,3 @@ def heal(found: Iterable[Path]) -> None:
             count += is_told
     if count:
         say(f"removed {counted(count, 'leftover')} of killed runs")
-
-
-def _in(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []

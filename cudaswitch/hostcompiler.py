@@ -17,7 +17,7 @@ from cudaswitch.compat.compilers import Bounds, host_compilers
 from cudaswitch.environments import kind_of
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.programs import conda_program, is_program, output_of, search_path
-from cudaswitch.regular import read_regular
+from cudaswitch.regular import names_of, read_regular
 from cudaswitch.versions import Version
 
 _HEADERS = ("include/crt/host_config.h", "include/host_config.h")
@@ -203,11 +203,7 @@ def installed(path: str) -> list[Compiler]:
     """List the compilers on `path`, and in /usr/bin, that have their major in their name."""
     found: dict[str, Compiler] = {}
     for folder in dict.fromkeys([*filter(None, path.split(os.pathsep)), "/usr/bin"]):
-        try:
-            names = sorted(os.listdir(folder))
-        except OSError:
-            continue
-        for name in names:
+        for name in names_of(folder):
             match = _NAMED.fullmatch(name)
             at = f"{folder}/{name}"
             if match and os.access(at, os.X_OK):

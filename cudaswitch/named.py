@@ -7,8 +7,7 @@ import os
 from cudaswitch.environments import environment_at, kind_of
 from cudaswitch.errors import EnvironmentNotFoundError, nearest
 from cudaswitch.platforms import at_home, home_folder, with_variables, xdg
-from cudaswitch.regular import read_regular
-from cudaswitch.sites import names_of
+from cudaswitch.regular import names_of, read_regular
 from cudaswitch.talk import some_of
 
 TYPE_CHECKING = False

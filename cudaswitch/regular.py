@@ -1,4 +1,4 @@
-"""Regular files: read within limits and without waiting, and written completely."""
+"""Regular files read within limits and without waiting, and written completely; what is where."""
 
 from __future__ import annotations
 
@@ -46,6 +46,14 @@ def is_there(path: str | os.PathLike[str]) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     return True
+
+
+def names_of(folder: str | os.PathLike[str]) -> list[str]:
+    """List what is in a folder by name, sorted; nothing if it cannot be read."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
 
 
 def toolkit_is_there(home: str) -> bool:

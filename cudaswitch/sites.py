@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.regular import read_regular
+from cudaswitch.regular import names_of, read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,14 +47,6 @@ def matching(prefix: str | PathLike[str], pattern: str) -> list[str]:
         return [os.path.join(prefix, pattern)]
     folder, _, start = os.path.join(prefix, before).rpartition("/")
     return [f"{folder}/{name}{after}" for name in names_of(folder) if name.startswith(start)]
-
-
-def names_of(folder: str | PathLike[str]) -> list[str]:
-    """List what is in a folder by name, sorted; nothing if it cannot be read."""
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
 
 
 def user_sites(sites: Iterable[str | PathLike[str]], variables: Mapping[str, str]) -> list[str]:

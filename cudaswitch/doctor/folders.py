@@ -19,7 +19,7 @@ from cudaswitch.environments import Environment
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.hostcompiler import compiler_named
 from cudaswitch.programs import find_program, is_program
-from cudaswitch.regular import read_regular
+from cudaswitch.regular import names_of, read_regular
 from cudaswitch.sources.system import resolved, version_of
 from cudaswitch.tools import is_shim, is_toolkit_tool
 
@@ -74,8 +74,7 @@ def parts_of(home: str) -> frozenset[str]:
     """List what rules and messages ask about in a toolkit: tools, libraries, headers, by path."""
     found = {at for at in PROBED if os.path.exists(f"{home}/{at}")}
     for folder in _LISTED:
-        with suppress(OSError):
-            found.update(f"{folder}/{name}" for name in os.listdir(f"{home}/{folder}"))
+        found.update(f"{folder}/{name}" for name in names_of(f"{home}/{folder}"))
     return frozenset(found)
 
 
@@ -146,10 +145,8 @@ def listed(variables: Mapping[str, str], name: str) -> tuple[Folder, ...]:
 def folder_at(text: str) -> Folder:
     """Describe a folder by the CUDA libraries and tools in it."""
     path = os.path.abspath(text) if text else ""
-    names: list[str] = []
-    with suppress(OSError):
-        names = os.listdir(path) if text else []
-    libraries = [_library(path, name) for name in sorted(filter(_LIBRARY.fullmatch, names))]
+    names = names_of(path) if text else []
+    libraries = [_library(path, name) for name in filter(_LIBRARY.fullmatch, names)]
     found = tuple(filter(None, libraries))
     above = _LIBRARY_FOLDER.sub("", path)
     return Folder(

@@ -29,8 +29,7 @@ from cudaswitch.hooks import (
     watched_since,
 )
 from cudaswitch.platforms import xdg
-from cudaswitch.regular import is_there, read_regular, toolkit_is_there
-from cudaswitch.sites import names_of
+from cudaswitch.regular import is_there, names_of, read_regular, toolkit_is_there
 from cudaswitch.store import dealias
 from cudaswitch.versions import Request
 

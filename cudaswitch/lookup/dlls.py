@@ -16,6 +16,7 @@ from cudaswitch.loader.dlls import Loaded, Order, Process, Windows
 from cudaswitch.lookup import Found, Lookup, distinct, found_at, no_program
 from cudaswitch.lookup.consumers import Package
 from cudaswitch.pe import Pe, PeError
+from cudaswitch.regular import names_of
 from cudaswitch.sites import config_of, home_in
 
 _BINARY = re.compile(r"\.(?:dll|pyd)$", re.IGNORECASE)
@@ -57,11 +58,7 @@ def _read(path: str) -> Pe:
 
 
 def _listed(folder: str) -> dict[str, str]:
-    try:
-        names = sorted(file.name for file in Path(folder).iterdir())
-    except OSError:
-        return {}
-    return {name.casefold(): name for name in names}
+    return {name.casefold(): name for name in names_of(folder)}
 
 
 class _Shell:

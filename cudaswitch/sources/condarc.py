@@ -17,8 +17,7 @@ from typing import Any
 from cudaswitch.download.access import ANYBODY, Access
 from cudaswitch.errors import SourceError
 from cudaswitch.platforms import at_home, home_folder, with_variables, xdg
-from cudaswitch.regular import read_regular
-from cudaswitch.sites import names_of
+from cudaswitch.regular import names_of, read_regular
 
 _SYSTEM = (Path("/etc/conda"), Path("/var/lib/conda"))
 _NAMES = (".condarc", "condarc", "condarc.d")
