@@ -36,7 +36,7 @@ _NEVER = stat.S_ISUID | stat.S_ISGID
 """Modes that no file in a store has."""
 
 
-_Record = TypeVar("_Record", Toolkit, Contents)
+_Record = TypeVar("_Record", Toolkit, Package, Contents)
 
 Kind = Literal["changed", "missing", "extra"]
 
@@ -117,11 +117,11 @@ def check(store: Store, names: Sequence[str] = ()) -> Report:
     packages: dict[str, None] = {}
     with Hashes() as hashes:
         for name in names or names_in(store.home.toolkits):
-            kit = _readable(partial(read_toolkit, store.home.toolkits / name))
+            kit = _readable(read_toolkit, store.home.toolkits / name)
             if kit and not kit.packages:
                 report.adopted[name] = kit.path
                 continue
-            look = partial(check_toolkit, store, name, hashes)
+            look = partial(_check_toolkit, store, name, hashes)
             found = _settled(store.home.toolkits / name, look)
             report.findings += found
             if Finding("extra", f"toolkits/{name}", "") not in found:
@@ -130,7 +130,7 @@ def check(store: Store, names: Sequence[str] = ()) -> Report:
         if not names:
             packages |= dict.fromkeys(names_in(store.home.packages))
         for at in sorted(packages):
-            look = partial(check_package, store, at, hashes)
+            look = partial(_check_package, store, at, hashes)
             found = _settled(store.home.packages / at, look)
             report.findings += found
             if Finding("extra", f"packages/{at}", "") not in found:
@@ -164,14 +164,15 @@ def _inode(folder: Path) -> int | None:
         return None
 
 
-def _readable(read: Callable[[], _Record | None]) -> _Record | None:
+def _readable(read: Callable[[Path], _Record | None], folder: Path) -> _Record | None:
+    """Return what a record or list says, None also if it is damaged."""
     try:
-        return read()
+        return read(folder)
     except StoreError:
         return None
 
 
-def check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
+def _check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
     """Check a composed toolkit: records, files and links. One that is gone has nothing wrong."""
     folder, owner = store.home.toolkits / name, f"toolkits/{name}"
     if not os.path.lexists(folder):
@@ -204,7 +205,7 @@ def check_toolkit(store: Store, name: str, hashes: Hashes) -> list[Finding]:
     return [*found, *(Finding(kind, owner, at) for kind, at in wrong if at not in records)]
 
 
-def check_package(store: Store, at: str, hashes: Hashes) -> list[Finding]:
+def _check_package(store: Store, at: str, hashes: Hashes) -> list[Finding]:
     """Check a package: its record and files. A missing one is wrong only if toolkits use it."""
     folder, owner = store.home.packages / at, f"packages/{at}"
     if not os.path.isdir(folder):
@@ -242,8 +243,8 @@ def _otherwise_open(store: Store, owner: str, *paths: str) -> list[Finding]:
 
 def _is_used(store: Store, at: str) -> bool:
     for folder in (store.home.toolkits / name for name in names_in(store.home.toolkits)):
-        kit = _readable(partial(read_toolkit, folder))
-        listed = _readable(partial(read_contents, folder))
+        kit = _readable(read_toolkit, folder)
+        listed = _readable(read_contents, folder)
         if kit and at in kit.packages:
             return True
         if listed and at in {package.id for package in listed.packages}:
@@ -353,9 +354,10 @@ def _own_content(store: Store, name: str, contents: Contents) -> Own:
         return found
     from hashlib import sha256  # noqa: PLC0415  # slow to load
 
-    for at in (package.id for package in contents.packages):
-        for package, entry in _placeholders(store, at):
-            where = place(package, entry.path)
+    folders = (store.home.packages / package.id for package in contents.packages)
+    for package in filter(None, (_readable(read_package, folder) for folder in folders)):
+        for entry in package.entries:
+            where = place(package, entry.path) if entry.placeholder else None
             if where is None or where not in wanted or where in found:
                 continue
             try:
@@ -366,11 +368,3 @@ def _own_content(store: Store, name: str, contents: Contents) -> Own:
             made = replaced(content, entry, str(store.home.toolkits / name))
             found[where] = len(made), sha256(made).hexdigest()
     return found
-
-
-def _placeholders(store: Store, at: str) -> list[tuple[Package, Entry]]:
-    try:
-        package = read_package(store.home.packages / at)
-    except StoreError:
-        return []
-    return [(package, entry) for entry in package.entries if entry.placeholder] if package else []
