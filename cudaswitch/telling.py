@@ -297,56 +297,21 @@ def installed(as_json: bool = False) -> None:
         without_toolkit,
     )
 
-    active = _active_path()
-    kits = all_toolkits()
+    active, kits = _active_path(), all_toolkits()
     pins = holdings(kits)
-    holders = held_by(pins)
+    by = held_by(pins)
+    holders = [by.get(identity(kit.path), []) for kit in kits]
     if as_json:
         rows = [
-            {
-                **kit.to_json(),
-                "active": kit.path == active,
-                "pinned_by": holders.get(identity(kit.path), []),
-            }
-            for kit in kits
+            {**kit.to_json(), "active": kit.path == active, "pinned_by": held}
+            for kit, held in zip(kits, holders, strict=True)
         ]
-        # Packages' records list all files, so they are read only here.
-        packages = [
-            {
-                "name": package.name,
-                "version": str(package.version),
-                "build": package.build or None,
-                "component": package.component,
-                "platform": package.platform,
-                "source": package.source,
-                "origin": package.origin,
-                "sha256": package.sha256,
-                "size": package.size,
-            }
-            for store in all_stores()
-            for package in store.packages()
-        ]
-        asked = [
-            {
-                "holder": one.holder,
-                "file": one.file,
-                "request": one.request,
-                "path": one.home if one.home != "system" else None,
-            }
-            for one in pins
-        ]
-        talk.data({"toolkits": rows, "packages": packages, "pins": asked})
+        talk.data({"toolkits": rows, "packages": _packages(), "pins": list(map(_asked, pins))})
         return
     talk.table(
         [
-            (
-                "*" if kit.path == active else " ",
-                kit.name,
-                kit.source,
-                kit.path,
-                _state(kit, holders.get(identity(kit.path), [])),
-            )
-            for kit in kits
+            ("*" if kit.path == active else " ", kit.name, kit.source, kit.path, _state(kit, held))
+            for kit, held in zip(kits, holders, strict=True)
         ]
     )
     gone, there = without_toolkit(pins, kits)
@@ -361,6 +326,35 @@ def installed(as_json: bool = False) -> None:
     elif not kits:
         talk.say("no toolkit is installed")
         talk.hint("cudaswitch install 13.0, or cudaswitch adopt --scan")
+
+
+def _packages() -> list[dict[str, object]]:
+    """Describe the packages of all stores; their records list all files, so few need them read."""
+    return [
+        {
+            "name": package.name,
+            "version": str(package.version),
+            "build": package.build or None,
+            "component": package.component,
+            "platform": package.platform,
+            "source": package.source,
+            "origin": package.origin,
+            "sha256": package.sha256,
+            "size": package.size,
+        }
+        for store in all_stores()
+        for package in store.packages()
+    ]
+
+
+def _asked(pin: Holding) -> dict[str, str | None]:
+    """Describe what a pin asks for, and what it gets."""
+    return {
+        "holder": pin.holder,
+        "file": pin.file,
+        "request": pin.request,
+        "path": pin.home if pin.home != "system" else None,
+    }
 
 
 def without_answer(pins: Sequence[Holding]) -> None:
