@@ -1,4 +1,4 @@
-"""Change the store: add to it, remove from it, publish its answers. Stage, then rename.
+"""Change the store: add to it, remove from it. Stage, then rename, then publish the answers.
 
 A folder is there whole or not at all: it is filled below `.staging` of the same store and
 appears under its name by one rename. Locks only keep two processes from doing the same work.
@@ -11,34 +11,16 @@ import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
-from cudaswitch import settings
-from cudaswitch.activation import Want
+from cudaswitch import publishing, settings
 from cudaswitch.contents import read_contents
-from cudaswitch.durable import restorable, write_all, write_atomically
+from cudaswitch.durable import restorable, write_all
 from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.ownership import is_anothers
-from cudaswitch.paths import FINGERPRINT, Home, listed, stores
-from cudaswitch.platforms import current_platform
-from cudaswitch.regular import read_regular, toolkit_is_there
+from cudaswitch.paths import Home, listed, stores
 from cudaswitch.staging import REMOVED, Staging, plain_modes, require_writable, written
-from cudaswitch.store import (
-    Store,
-    compiler_for,
-    dealias,
-    find,
-    newest,
-    rank,
-    read_package,
-    read_toolkit,
-)
+from cudaswitch.store import Store, read_package, read_toolkit
 from cudaswitch.toolkit import Package, Toolkit
-from cudaswitch.versions import OPERATORS, Request, Version, parse_request
-
-_MOST_RANGES = 50
-"""Limit of ready answers for ranges; when reached, all go, as every change recomputes each."""
-_ANSWER_BYTES = 64 << 10
-_STORES = ".stores"
-"""File that lists the stores of config.toml, colon-separated, for shims and completion."""
+from cudaswitch.versions import Request
 
 
 def own_store() -> OwnStore:
@@ -144,110 +126,11 @@ class OwnStore(Store):
             # The range may mean a toolkit that is away for now, once it is back.
             is_all_there = len(self.present()) == len(self.names())
             # The user's own commands could not update an answer that root wrote.
-            if is_anothers(self.home.folder) or not self._ready_at_all() or not is_all_there:
+            if is_anothers(self.home.folder) or not publishing.is_on() or not is_all_there:
                 return
             require_writable(self.home)
             with self.lock("store", 0), written(self.home):
-                kit = find(request, [self])
-                ranges = self._ranges()
-                # A script may ask for new ranges without end.
-                for name in ranges if len(ranges) >= _MOST_RANGES else ():
-                    (self.home.requests / name).unlink(missing_ok=True)
-                # The compiler that all shells are told, not one that only the caller has.
-                want = Want(kit.path, settings.usual_libraries(), compiler=self.compiler_of(kit))
-                write_atomically(file, f"{want}\n", lasting=False)
-
-    def _publish_requests(self) -> None:
-        """Write the ready answers that shells read: requests/NAME holds a want."""
-        from hashlib import sha256  # noqa: PLC0415  # only writing needs it
-
-        answers = self._answers()
-        # Most toolkits answer many names.
-        kits = {kit.path: kit for kit in answers.values()}
-        compilers = {path: compiler_for(kit) for path, kit in kits.items()}
-        usual = settings.usual_libraries()
-        wants = {path: str(Want(path, usual, compiler=at)) for path, at in compilers.items()}
-        wanted = {name: wants[kit.path] + "\n" for name, kit in self._ready(answers).items()}
-        if shared := _stores_text():
-            wanted[_STORES] = shared
-        failure: OSError | None = None
-        found = self._published()
-        offered = [
-            # Not the path, as stores are moved; an adopted toolkit elsewhere is another one.
-            (name, kit.name if kit.packages else kit.path, compilers[kit.path])
-            for name, kit in sorted(answers.items())
-            if not _is_range(name)
-        ]
-        # Aliases of `auto` and `system` are not among the answers.
-        aliases = sorted(self.aliases().items())
-        told = repr((offered, aliases))
-        mode = settings.value("libraries")
-        fingerprint = f"{sha256(told.encode()).hexdigest()} {mode}\n"
-        for name in found.keys() - wanted.keys() - {FINGERPRINT}:
-            (self.home.requests / name).unlink(missing_ok=True)
-        for name, text in wanted.items():
-            path = self.home.requests / name
-            if found.get(name) != text:
-                # No flush: if an answer is lost, Python answers and the next change writes it.
-                try:
-                    write_atomically(path, text, lasting=False)
-                except OSError as error:
-                    # No answer is better than a wrong one.
-                    path.unlink(missing_ok=True)
-                    failure = failure or error
-        if failure:
-            raise failure
-        # If the first change of an empty store failed, leave no fingerprint behind.
-        is_bare = not (offered or aliases or FINGERPRINT in found)
-        if found.get(FINGERPRINT) != fingerprint and not is_bare:
-            write_atomically(self.home.requests / FINGERPRINT, fingerprint, lasting=False)
-
-    def _published(self) -> dict[str, str]:
-        """Return the ready answers by name; other processes may be changing them."""
-        found = {}
-        for name in listed(self.home.requests):
-            # What is not a regular file is not an answer.
-            with contextlib.suppress(OSError):
-                text = read_regular(self.home.at("requests", name), _ANSWER_BYTES, head=True)
-                found[name] = text.decode(errors="replace")
-        return found
-
-    def _ranges(self) -> list[str]:
-        """List the ranges that have been asked for."""
-        folder = self.home.at("requests")
-        names = filter(_is_range, listed(folder))
-        return [name for name in names if os.path.isfile(f"{folder}/{name}")]
-
-    def _answers(self) -> dict[str, Toolkit]:
-        """Map requests to the toolkits that they mean here: 10.1, 10.1+cudnn7, an alias.
-
-        Ranges that have been asked for are included. A request whose toolkit is away for now has
-        no answer, as it means that toolkit again once it is back: until then Python answers.
-        """
-        kits = [kit for kit in self.toolkits() if kit.platform == current_platform()]
-        answers: dict[str, Toolkit] = {}
-        for kit in kits:
-            versions = _prefixes(kit.version)
-            libraries = [f"+cudnn{text}" for text in _prefixes(kit.cudnn)] if kit.cudnn else []
-            for version in (*versions, "latest"):
-                for library in ["", *(libraries or ["+cudnnnone"])]:
-                    words = version, library.removeprefix("+cudnn")
-                    rival = answers.get(version + library)
-                    if rival is None or rank(kit, *words) >= rank(rival, *words):
-                        answers[version + library] = kit
-        ranges = {name: name for name in self._ranges()}
-        for name, text in {**self.aliases(), **ranges}.items():
-            with contextlib.suppress(CudaswitchError):
-                if found := newest(dealias(parse_request(text), [self]), kits):
-                    answers[name] = found
-        return {name: kit for name, kit in answers.items() if toolkit_is_there(kit.ground)}
-
-    def _ready(self, answers: dict[str, Toolkit]) -> dict[str, Toolkit]:
-        return answers if self._ready_at_all() else {}
-
-    def _ready_at_all(self) -> bool:
-        """Tell whether to publish answers: with `libraries = always`, the command has to warn."""
-        return settings.usual_libraries() != "always"
+                publishing.add_range(self, request)
 
     def publish_anew(self) -> None:
         """Write the answers again: compilers or settings changed, or a killed run left old ones."""
@@ -267,7 +150,7 @@ class OwnStore(Store):
         with self.held(heals=heals), contextlib.ExitStack() as undo:
             undo.callback(self._publish_again)
             yield undo
-            self._publish_requests()
+            publishing.publish(self)
             undo.pop_all()
 
     def settle(self) -> None:
@@ -276,18 +159,7 @@ class OwnStore(Store):
         if not os.path.exists(home.layout):
             return
         staged = os.path.isdir(home.staging) and any(home.staging.iterdir())
-        wanted = {name: kit.path for name, kit in self._ready(self._answers()).items()}
-        published = self._published()
-        found = {
-            name: Want.parse(text.rstrip("\n")).home
-            for name, text in published.items()
-            if not name.startswith(".")
-        }
-        # The fingerprint records the setting too: there may be no answer that shows it.
-        mode = settings.value("libraries")
-        is_told = published.get(FINGERPRINT, mode).rstrip("\n").endswith(mode)
-        is_told = is_told and published.get(_STORES, "") == _stores_text()
-        if staged or found != wanted or not is_told:
+        if staged or not publishing.is_current(self):
             self.publish_anew()
 
     @contextlib.contextmanager
@@ -328,7 +200,7 @@ class OwnStore(Store):
     def _publish_again(self) -> None:
         """Restore the answers after a failure, as far as possible."""
         with contextlib.suppress(OSError, CudaswitchError):
-            self._publish_requests()
+            publishing.publish(self)
 
     @contextlib.contextmanager
     def pinning(self) -> Iterator[None]:
@@ -356,18 +228,3 @@ class OwnStore(Store):
                 self._locked.add(name)
                 stack.callback(self._locked.discard, name)
             yield works
-
-
-def _stores_text() -> str:
-    """Return the content of _STORES, "" if config.toml names no shared stores."""
-    shared = settings.stores_in_file()
-    return f"{shared}\n" if shared else ""
-
-
-def _is_range(name: str) -> bool:
-    return name.startswith(OPERATORS)
-
-
-def _prefixes(version: Version) -> list[str]:
-    parts = str(version).split(".")
-    return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]

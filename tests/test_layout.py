@@ -73,6 +73,7 @@ ORDER = (
     *(
         "store",
         "staging",
+        "publishing",
         "changing",
         "sharing",
         "install",
