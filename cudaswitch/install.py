@@ -42,12 +42,27 @@ class Artifact(NamedTuple):
 
 
 class _Bundle(NamedTuple):
-    """Identified files that are installed as one, sorted by id; `found` is in shared stores."""
+    """Identified files that are installed as one, sorted by id; `found` is in shared stores.
+
+    `force` and `exact` are those of `install`.
+    """
 
     named: list[tuple[Artifact, Package]]
     release: Version | None
     others: Shared
     found: list[Toolkit]
+    force: bool
+    exact: bool
+
+    def recipes(self, store: Store, known: Mapping[str, Package]) -> list[Recipe]:
+        """Plan what the store makes of the files and of the packages that are `known`, by id."""
+        kits = {kit.name: kit for kit in store.toolkits()}
+        at = frozenset(package.id for _, package in self.named)
+        folder = str(store.home.toolkits)
+        holdings = Holdings(folder, known, kits, at, self.force, self.exact, self.others)
+        recipes = holdings.recipes(self.release)
+        # A base whose folder is gone gets cuDNN once it is adopted again.
+        return [it for it in recipes if not it.toolkit.base or toolkit_is_there(it.toolkit.base)]
 
 
 def install(
@@ -68,32 +83,10 @@ def install(
     cuDNN is combined with toolkits of shared stores too. One that a shared store already has is
     installed here again only with `force`, or if it fits more toolkits here.
     """
-
-    def planned(bundle: _Bundle, known: Mapping[str, Package]) -> list[Recipe]:
-        kits = {kit.name: kit for kit in store.toolkits()}
-        at = frozenset(package.id for _, package in bundle.named)
-        folder = str(store.home.toolkits)
-        holdings = Holdings(folder, known, kits, at, force, exact, bundle.others)
-        recipes = holdings.recipes(bundle.release)
-        # A base whose folder is gone gets cuDNN once it is adopted again.
-        return [it for it in recipes if not it.toolkit.base or toolkit_is_there(it.toolkit.base)]
-
-    def bundled(artifacts: Sequence[Artifact], release: Version | None) -> _Bundle:
-        named = identified(artifacts, platform)
-        named = named if force else [_as_stored(store, *one) for one in named]
-        version = release or release_of_pieces([package for _, package in named])
-        others = NOTHING_SHARED if exact else shared(_libraries_in(named))
-        others = others._replace(made={}) if force else others
-        found = [kit for kits in others.made.values() for kit in kits.values()]
-        bundle = _Bundle(named, version, others, found)
-        if not others.made:
-            return bundle
-        known = {package.id: package for package in [*store.packages(), *(one for _, one in named)]}
-        used = {at for recipe in planned(bundle, known) for at in recipe.toolkit.packages}
-        rest = [one for one in named if one[1].id not in others.made or one[1].id in used]
-        return bundle._replace(named=rest)
-
-    bundles = [bundled(*delivery) for delivery in deliveries]
+    bundles = [
+        _bundled(store, identified(artifacts, platform), release, force, exact)
+        for artifacts, release in deliveries
+    ]
     wanted = _each_once([one for bundle in bundles for one in bundle.named])
     if not wanted:
         return [bundle.found for bundle in bundles]
@@ -117,11 +110,33 @@ def install(
             made = []
             for bundle in bundles:
                 known |= {package.id: staged[package.id][0] for _, package in bundle.named}
-                plan = planned(bundle, known)
+                plan = bundle.recipes(store, known)
                 for recipe in plan:
                     _make(store, recipe, force, undo)
                 made.append([*bundle.found, *(recipe.toolkit for recipe in plan)])
     return made
+
+
+def _bundled(
+    store: Store,
+    named: list[tuple[Artifact, Package]],
+    release: Version | None,
+    force: bool,
+    exact: bool,
+) -> _Bundle:
+    """Leave out of identified files what shared stores have, unless it is to be installed again."""
+    named = named if force else [_as_stored(store, *one) for one in named]
+    version = release or release_of_pieces([package for _, package in named])
+    others = NOTHING_SHARED if exact else shared(_libraries_in(named))
+    others = others._replace(made={}) if force else others
+    found = [kit for kits in others.made.values() for kit in kits.values()]
+    bundle = _Bundle(named, version, others, found, force, exact)
+    if not others.made:
+        return bundle
+    known = {package.id: package for package in [*store.packages(), *(one for _, one in named)]}
+    used = {at for recipe in bundle.recipes(store, known) for at in recipe.toolkit.packages}
+    rest = [one for one in named if one[1].id not in others.made or one[1].id in used]
+    return bundle._replace(named=rest)
 
 
 def _as_stored(store: Store, artifact: Artifact, package: Package) -> tuple[Artifact, Package]:
