@@ -23,6 +23,7 @@ VERSION_FILE = ".cuda-version"
 VERSION_FILE_LIMIT = 4096
 """Bytes of a version file that are read; a longer one is refused."""
 _KEYS = ("cuda", "cudnn", "libraries", "gpus")
+"""Those of a version file; all but the first are named like parameters of `parse_request`."""
 OPERATORS = (">=", "<=", "==", "!=", ">", "<")
 
 
@@ -337,22 +338,7 @@ def parse_version_file(text: str, origin: str) -> Request:
             continue
         where = f"{origin}:{number}"
         key, value = _keyed(line)
-        word, equals, behind = map(str.strip, line.partition("="))
-        if equals and _is_name(word) and word not in _KEYS:
-            raise RequestError(
-                f"unknown key `{brief(word)}` at {where}", f"choose from {', '.join(_KEYS)}"
-            )
-        if word in _KEYS and equals and not behind:
-            raise RequestError(f"`{word}` has no value at {where}", "write one, or remove the line")
-        # Only ranges may have blanks, after their commas.
-        if not line.isascii() or (len(value.split()) > 1 and "," not in value):
-            raise RequestError(
-                f"cannot read `{brief(line)}` at {where}",
-                # Older PowerShells write UTF-16.
-                "save it as UTF-8"
-                if "\0" in line
-                else "write one request per line: `10.1`, or `cuda 10.1` and `cudnn 7.6`",
-            )
+        _refuse_odd(line, value, where)
         if key in found:
             raise RequestError(f"a second `{key}` line at {where}", "keep one of them")
         found[key] = (value, where)
@@ -365,14 +351,28 @@ def parse_version_file(text: str, origin: str) -> Request:
         raise RequestError(
             f"{origin} does not request a CUDA version", "write for example `10.1` into it"
         )
-    value, where = found["cuda"]
-    return parse_request(
-        value,
-        cudnn=found["cudnn"][0] if "cudnn" in found else None,
-        libraries=found["libraries"][0] if "libraries" in found else None,
-        origin=where,
-        gpus=found["gpus"][0] if "gpus" in found else None,
-    )
+    text, where = found.pop("cuda")
+    return parse_request(text, origin=where, **{key: value for key, (value, _) in found.items()})
+
+
+def _refuse_odd(line: str, value: str, where: str) -> None:
+    """Raise RequestError for a line that has no key of ours, no value, or more than one."""
+    word, equals, behind = map(str.strip, line.partition("="))
+    if equals and _is_name(word) and word not in _KEYS:
+        raise RequestError(
+            f"unknown key `{brief(word)}` at {where}", f"choose from {', '.join(_KEYS)}"
+        )
+    if word in _KEYS and equals and not behind:
+        raise RequestError(f"`{word}` has no value at {where}", "write one, or remove the line")
+    # Only ranges may have blanks, after their commas.
+    if not line.isascii() or (len(value.split()) > 1 and "," not in value):
+        raise RequestError(
+            f"cannot read `{brief(line)}` at {where}",
+            # Older PowerShells write UTF-16.
+            "save it as UTF-8"
+            if "\0" in line
+            else "write one request per line: `10.1`, or `cuda 10.1` and `cudnn 7.6`",
+        )
 
 
 def _keyed(line: str) -> tuple[str, str]:
