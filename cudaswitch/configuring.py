@@ -15,14 +15,12 @@ from tomlkit.exceptions import TOMLKitError
 from cudaswitch import settings
 from cudaswitch.durable import sweep_beside, write_all
 from cudaswitch.errors import RequestError, StoreError, hint_for
-from cudaswitch.locks import passing
+from cudaswitch.locks import PATIENCE, passing
 from cudaswitch.platforms import expanded
 from cudaswitch.settings import Value
 
 _PRIVATE = 0o600
 """A mirror's URL may hold a password."""
-_PATIENCE = 10.0
-"""Seconds to wait for another process; the setting `wait` may be what is wrong in the file."""
 
 
 def change(name: str, value: Value | None) -> None:
@@ -62,7 +60,7 @@ def _write(path: Path, name: str, value: Value | None) -> None:
 
     An existing file keeps its mode and group, as others may read it, unless a password comes in.
     """
-    with passing(path.parent, path.name, _PATIENCE):
+    with passing(path.parent, path.name, PATIENCE):
         text = _edited(path, name, value)[1]
         is_shared = os.path.exists(path) and not _holds_password(value)
         write_all({path: text}, _PRIVATE, kept=is_shared)

@@ -21,6 +21,8 @@ from cudaswitch.errors import StoreError
 from cudaswitch.ownership import refuse_sudo
 from cudaswitch.talk import say
 
+PATIENCE = 10.0
+"""Seconds to wait for work that takes under one; the setting `wait` may be what is broken."""
 _MOST = 200
 """Bytes that are read of who holds a lock."""
 _SILENCE = 1.0

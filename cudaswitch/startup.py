@@ -20,6 +20,7 @@ from cudaswitch.errors import (
     hint_for,
     printable,
 )
+from cudaswitch.locks import PATIENCE
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home
 from cudaswitch.rewriting import rewrite
@@ -35,8 +36,6 @@ from cudaswitch.startfiles import (
 from cudaswitch.talk import say
 from cudaswitch.toolkit import refuse_unsafe_path
 
-_PATIENCE = 10.0
-"""Seconds to wait for another process, which takes under one; the setting `wait` may be broken."""
 _END = re.compile(rb"^(?:return\b|exec +(?:-[a-z]+ +)*(?!\d*[<>])[\w/$\"']).*", re.MULTILINE)
 """What ends a startup file; at the beginning of a line, it is taken to be in no block."""
 
@@ -75,8 +74,8 @@ def shell_of(name: str | None, variables: Mapping[str, str], option: str) -> she
         return row
     if name and shells.SAME.get(name, name) in shells.TYPED:
         return shells.integrated(name)  # says what there is instead
-    person = variables.get("SHELL")
-    theirs = f"the shell of $SHELL (`{person}`)" if person else f"$SHELL is not set, and `{asked}`"
+    own = variables.get("SHELL")
+    theirs = f"the shell of $SHELL (`{own}`)" if own else f"$SHELL is not set, and `{asked}`"
     said = f"`{asked}`" if name else theirs
     raise (ChoiceError if name else RequestError)(
         f"{said} has no startup file that cudaswitch knows",
@@ -202,7 +201,7 @@ def _alone() -> Iterator[None]:
         if os.access(home().locks, os.W_OK):
             from cudaswitch.changing import OwnStore  # noqa: PLC0415  # `current` changes none
 
-            stack.enter_context(OwnStore(home()).lock("init", _PATIENCE))
+            stack.enter_context(OwnStore(home()).lock("init", PATIENCE))
         yield
 
 
