@@ -9,7 +9,13 @@ from cudaswitch.activation import Want
 from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError, RequestError
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.platforms import at_home
-from cudaswitch.regular import opening, read_regular, toolkit_is_there, why_no_folder
+from cudaswitch.regular import (
+    opening,
+    read_regular,
+    toolkit_is_there,
+    why_no_folder,
+    without_waiting,
+)
 from cudaswitch.sites import extended, matching
 from cudaswitch.versions import VERSION_FILE, VERSION_FILE_LIMIT, Request, parse_version_file
 
@@ -228,8 +234,7 @@ def read_request(path: str | PathLike[str], *, anyones: bool = False) -> Request
     """
     shown = str(path)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as file:
+        with open(path, "rb", opener=without_waiting) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise CudaswitchError(f"`{shown}` is not a regular file", "remove it")

@@ -16,16 +16,19 @@ _BLANKS = " \t\n\r"
 """The characters that are blanks in JSON."""
 
 
+def without_waiting(path: str, flags: int) -> int:
+    """Open a file for `open`: opening a FIFO must not wait for a writer that never comes."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def read_regular(path: str | os.PathLike[str], limit: int, *, head: bool = False) -> bytes:
     """Return the content of a regular file of at most `limit` bytes, links followed.
 
     With `head`, the first `limit` bytes of a longer one. Raises OSError, whose `strerror` says
     why in words even if the file is not a regular one, or is too long.
     """
-    # O_NONBLOCK: opening a FIFO must not wait for a writer that never comes.
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    with open(handle, "rb") as file:
-        status = os.fstat(handle)
+    with open(path, "rb", opener=without_waiting) as file:
+        status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
         is_long = status.st_size > limit and not head

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
 
+from cudaswitch.environments import read_request
+from cudaswitch.errors import CudaswitchError
 from cudaswitch.regular import read_regular
 
 
@@ -20,3 +23,15 @@ def test_what_has_no_size_is_refused_beyond_the_limit() -> None:
     with pytest.raises(OSError, match="larger than") as refusal:
         read_regular(path, len(whole) - 1)
     assert refusal.value.errno == errno.EFBIG
+
+
+def test_a_folder_is_refused_by_its_name_and_closed_again(tmp_path: Path) -> None:
+    """What runs for long, such as xonsh, would have no descriptors left after some such reads."""
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(IsADirectoryError) as refusal:
+        read_regular(tmp_path, 1)
+    assert refusal.value.filename == str(tmp_path)
+    with pytest.raises(CudaswitchError, match="Is a directory"):
+        read_request(tmp_path)
+    del refusal
+    assert os.listdir("/proc/self/fd") == before
