@@ -16,7 +16,7 @@ from cudaswitch.errors import CudaswitchError
 from cudaswitch.paths import FINGERPRINT, Home, listed
 from cudaswitch.platforms import current_platform
 from cudaswitch.regular import read_regular, toolkit_is_there
-from cudaswitch.store import Store, compiler_for, dealias, find, newest, rank
+from cudaswitch.store import Store, compiler_for, dealias, newest, rank
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import OPERATORS, Request, Version, parse_request
 
@@ -80,8 +80,10 @@ def is_current(store: Store) -> bool:
 
 
 def add_range(store: Store, request: Request) -> None:
-    """Publish the answer to a range. Raises NotInstalledError if the store has none."""
-    kit, ranges = find(request, [store]), _ranges(store.home)
+    """Publish the answer to a range, if the store has a toolkit for it."""
+    kit, ranges = newest(request, store.present()), _ranges(store.home)
+    if kit is None:
+        return
     # A script may ask for new ranges without end.
     for name in ranges if len(ranges) >= _MOST_RANGES else ():
         (store.home.requests / name).unlink(missing_ok=True)

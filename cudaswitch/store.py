@@ -13,7 +13,7 @@ from cudaswitch.errors import NotInstalledError, RequestError, StoreError, neare
 from cudaswitch.ownership import refuse_everybodys
 from cudaswitch.paths import FINGERPRINT, MANIFEST, Home, listed, real_path, stores
 from cudaswitch.platforms import current_platform
-from cudaswitch.regular import opening, read_json, read_regular, toolkit_is_there
+from cudaswitch.regular import is_there, opening, read_json, read_regular, toolkit_is_there
 from cudaswitch.talk import caution
 from cudaswitch.toolkit import Package, Toolkit
 from cudaswitch.versions import (
@@ -64,22 +64,21 @@ class Store:
         if not self.shared:
             return os.path.islink(self.home.folder) and not os.path.exists(self.home.folder)
         try:
-            os.stat(self.home.at("layout"))
-        except (FileNotFoundError, NotADirectoryError):
-            return True
+            return not is_there(self.home.at("layout"))
         except OSError:  # it may not be read, which is reported elsewhere
             return False
-        return False
 
     def why_unseen(self) -> tuple[str, str]:
-        """Say why nothing of a shared store can be seen, and what to do."""
+        """Say why nothing of a store can be seen, and what to do."""
+        store = f"the store `{self.home.folder}`"
         if self.is_away():
-            return (
-                f"the store `{self.home.folder}` does not exist",
-                "check that its disk is mounted",
-            )
-        folder = f"`{self.home.folder}`"
-        return f"the store {folder} cannot be read", f"tell the maintainer of the store {folder}"
+            return f"{store} does not exist", "check that its disk is mounted"
+        return f"{store} cannot be read", self.ask_maintainer
+
+    @property
+    def ask_maintainer(self) -> str:
+        """The hint for what is wrong in a shared store."""
+        return f"tell the maintainer of the store `{self.home.folder}`"
 
     def toolkits(self, *, required: bool = False) -> list[Toolkit]:
         """List the toolkits, oldest version first, the bare one before those with cuDNN.
@@ -118,9 +117,8 @@ class Store:
                 raise
             if error.message not in _told:
                 _told.add(error.message)
-                keeper = f"tell the maintainer of the store `{self.home.folder}`"
                 passed = f"{error.message}, so it is skipped"
-                caution(StoreError(passed, keeper if self.shared else error.hint))
+                caution(StoreError(passed, self.ask_maintainer if self.shared else error.hint))
             return None
 
     def tree(self, package: Package) -> Path:
@@ -229,37 +227,41 @@ def out_of_reach(kit: Toolkit) -> Store | None:
     return None
 
 
-def find(request: Request, searched: Sequence[Store] | None = None) -> Toolkit:
+def find(request: Request) -> Toolkit:
     """Choose the installed toolkit for a request: the newest that it names (see `rank`).
 
     The first store that has one wins. Among equals, the newest cuDNN does, unless the request
     says which. Raises NotInstalledError naming who asked, and StoreError as `taken` does.
     """
-    searched = all_stores() if searched is None else searched
+    searched = all_stores()
     request = dealias(request, searched)
     if kit := newest(request, taken(searched, lambda kit: _fits(kit, request))):
         return kit
     gone = [(kit, store) for store in searched for kit in store.toolkits() if _fits(kit, request)]
-    if gone:
-        kit, store = gone[-1]
-        if below := out_of_reach(kit):
-            why, hint = below.why_unseen()
-            message = f"toolkit `{kit.ground}` is out of reach{request.asked}; {why}"
-            raise NotInstalledError(message, f"{hint}, or request another toolkit")
-        keeper = (
-            f"tell the maintainer of the store `{store.home.folder}`, or request another toolkit"
-        )
-        # By force, as pins may hold it, though they get nothing from it any more.
-        hint = f"cudaswitch remove --force {kit.name}" if store is searched[0] else keeper
-        raise NotInstalledError(f"toolkit `{kit.ground}` is gone{request.asked}", hint)
-    extra = ""
+    raise _gone(request, *gone[-1]) if gone else _lacking(request, searched)
+
+
+def _gone(request: Request, kit: Toolkit, store: Store) -> NotInstalledError:
+    """Return the error for a request that only a toolkit satisfies whose folder is not there."""
+    if below := out_of_reach(kit):
+        why, hint = below.why_unseen()
+        message = f"toolkit `{kit.ground}` is out of reach{request.asked}; {why}"
+        return NotInstalledError(message, f"{hint}, or request another toolkit")
+    # By force, as pins may hold it, though they get nothing from it any more.
+    mend = f"cudaswitch remove --force {kit.name}"
+    hint = f"{store.ask_maintainer}, or request another toolkit" if store.shared else mend
+    return NotInstalledError(f"toolkit `{kit.ground}` is gone{request.asked}", hint)
+
+
+def _lacking(request: Request, searched: Sequence[Store]) -> NotInstalledError:
+    """Return the error for a request that no toolkit in these stores satisfies."""
+    extra = option = ""
     if request.cudnn:
         extra = " without cuDNN" if request.cudnn == "none" else f" with cuDNN {request.cudnn}"
-    option = f" --cudnn {request.cudnn}" if request.cudnn else ""
-    lacking = [store.home.folder for store in searched if store.is_away()]
-    away = "".join(f"; the store `{folder}` does not exist" for folder in lacking)
+        option = f" --cudnn {request.cudnn}"
+    away = "".join(f"; {store.why_unseen()[0]}" for store in searched if store.is_away())
     meant = spelling_hint(request.text) if request.text.isdigit() else None
-    raise NotInstalledError(
+    return NotInstalledError(
         f"CUDA {request.text}{extra} is not installed{request.asked}{away}",
         meant or f"cudaswitch install {quote_request(request.text)}{option}",
     )

@@ -45,9 +45,7 @@ def verify(toolkits: tuple[str, ...], repair: bool, offline: bool, as_json: bool
         except StoreError as error:
             if not one.shared:
                 raise
-            unread = StoreError(
-                error.message, f"tell the maintainer of the store `{one.home.folder}`"
-            )
+            unread = StoreError(error.message, one.ask_maintainer)
             talk.caution(unread)
     mended: list[Finding] = []
     is_whole = True
