@@ -120,8 +120,7 @@ def _became_another(record: WrittenPin, kit: Toolkit | None) -> bool:
         request = dealias(pin_of(environment))
     except CudaswitchError:
         return False
-    fits = request.accepts(kit.version) and request.accepts_cudnn(kit.cudnn)
-    return not fits and request.text != "auto" and environment.is_own()
+    return not kit.fits(request) and request.text != "auto" and environment.is_own()
 
 
 def _hooked(record: WrittenPin) -> str | None:

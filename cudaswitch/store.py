@@ -297,11 +297,7 @@ def taken(searched: Sequence[Store], fits: Callable[[Toolkit], bool]) -> list[To
 
 
 def _fits(kit: Toolkit, request: Request) -> bool:
-    return (
-        kit.platform == current_platform()
-        and request.accepts(kit.version)
-        and request.accepts_cudnn(kit.cudnn)
-    )
+    return kit.platform == current_platform() and kit.fits(request)
 
 
 def dealias(request: Request, searched: Sequence[Store] | None = None) -> Request:

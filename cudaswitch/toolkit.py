@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any, Literal
 
+    from cudaswitch.versions import Request
+
 UNSAFE_IN_PATH = "'\"$`\\:;\n\r\t"
 """Characters that PATH, the loader or conda's own activation cannot carry in a toolkit path."""
 METAPACKAGE = "metapackage"
@@ -178,6 +180,10 @@ class Toolkit(NamedTuple):
     def ground(self) -> str:
         """The folder without which nothing of the toolkit can be used."""
         return self.base or self.path
+
+    def fits(self, request: Request) -> bool:
+        """Tell whether it has the versions that a request, which is no alias, asks for."""
+        return request.accepts(self.version) and request.accepts_cudnn(self.cudnn)
 
     def to_json(self) -> dict[str, Any]:
         return self._asdict() | {

@@ -159,9 +159,7 @@ def _named(store: Store, name: str) -> list[Toolkit]:
     except NotInstalledError as error:
         message = f"no toolkit `{name}` is installed, and {error.message}"
         raise NotInstalledError(message, error.hint) from None
-    return [
-        kit for kit in kits if request.accepts(kit.version) and request.accepts_cudnn(kit.cudnn)
-    ]
+    return [kit for kit in kits if kit.fits(request)]
 
 
 def _tell_of_askers(alias: str) -> None:

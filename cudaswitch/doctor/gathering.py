@@ -196,7 +196,7 @@ def _waiting_for(kit: Toolkit) -> Iterator[str]:
             try:
                 find(request)
             except NotInstalledError:
-                if request.accepts(kit.version) and request.accepts_cudnn(kit.cudnn):
+                if kit.fits(request):
                     yield record.shown
 
 
