@@ -24,20 +24,10 @@ _LIMIT = 256 << 20
 _DEEPEST, _LONGEST = 100, 2048
 """Folders above one that is looked into, and characters of its path: archives may have fewer."""
 
-_TOLD = frozenset(
-    (
-        "name",
-        "version",
-        "build",
-        "platform",
-        "component",
-        "form",
-        "source",
-        "origin",
-        "sha256",
-        "size",
-    )
-)
+_TOLD = {
+    *("name", "version", "build", "platform", "component"),
+    *("form", "source", "origin", "sha256", "size"),
+}
 """What the list says about a package: enough to fetch it again if the store has lost it."""
 
 

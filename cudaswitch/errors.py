@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 def printable(text: str) -> str:
-    """Return `text` with control and invisible characters, such as ESC, spelt out."""
+    """Return `text` with control and invisible characters, such as ESC, escaped."""
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else _spelt(ord(char)) for char in text)
+    return "".join(char if char.isprintable() else _escaped(ord(char)) for char in text)
 
 
-def _spelt(code: int) -> str:
+def _escaped(code: int) -> str:
     if 0xDC80 <= code <= 0xDCFF:  # how Python represents a byte that is not text
         code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -69,7 +69,7 @@ class HostCompiler(NamedTuple):
         return self.bounds is None or self.bounds.accepts(self.default.kind, self.default.major)
 
     def __str__(self) -> str:
-        """Say it in one line: what is there, what is accepted, what would do."""
+        """Say in one line what is there, what is accepted, and what would do."""
         if self.fits:
             named = self.default.chosen_by if self.default else "PATH"
             who = f"{self.default}{f' of {named}' if named != 'PATH' else ''}"

@@ -10,7 +10,7 @@ import re
 from cudaswitch.errors import StoreError
 
 OURS, CONDAS = b"cudaswitch", b"conda initialize"
-"""Whose a block is, as its markers say."""
+"""Whose block it is, as its markers say."""
 _UNENDED, _NEW = b" the line above had no end", b" a file of its own"
 _CONTINUED = rb"(?<!\\)(?:\\\\)*\\\r?\n\Z"
 """The end of a text whose last line continues on the next one."""

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from cudaswitch.shells import ROWS, SAME
 
+_SHELLS = frozenset((*ROWS, *SAME)) - {"cmd"}
+_TICKS = os.sysconf("SC_CLK_TCK")
+
 
 def users_of(folders: Iterable[Path]) -> list[str]:
     """List the processes that run, or have mapped, a file below one of the folders.
@@ -27,9 +30,6 @@ def users_of(folders: Iterable[Path]) -> list[str]:
         if any(place in mapped for place in places):
             users.append(f"{name} (process {process.name})")
     return sorted(users)
-
-
-_SHELLS = frozenset((*ROWS, *SAME)) - {"cmd"}
 
 
 def may_be_in(prefix: Path, since: float) -> list[str]:
@@ -58,9 +58,6 @@ def may_be_in(prefix: Path, since: float) -> list[str]:
         if is_old or not entered.isdisjoint(variables):
             found.append(f"{name} (process {process.name})")
     return sorted(found)
-
-
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def moment() -> str:

@@ -41,7 +41,7 @@ def refuse_unsafe_path(
 
 
 def is_sha256(text: str) -> bool:
-    """Tell whether a text is spelt as we spell a SHA-256: 64 digits, letters small."""
+    """Tell whether a text is a SHA-256 as we spell it: 64 digits, letters in lower case."""
     return len(text) == 64 and _HEXADECIMAL.issuperset(text)
 
 
