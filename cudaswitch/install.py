@@ -16,7 +16,7 @@ from cudaswitch.durable import sync_tree
 from cudaswitch.errors import ArchiveError, StoreError
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import CONTENTS, MANIFEST
-from cudaswitch.planning import NOTHING_SHARED, Holdings, Recipe, Shared, release_of_pieces
+from cudaswitch.planning import NOTHING_SHARED, Recipe, Shared, Stock, release_of_pieces
 from cudaswitch.platforms import current_platform
 from cudaswitch.regular import toolkit_is_there
 from cudaswitch.sharing import shared
@@ -59,8 +59,8 @@ class _Bundle(NamedTuple):
         kits = {kit.name: kit for kit in store.toolkits()}
         at = frozenset(package.id for _, package in self.named)
         folder = str(store.home.toolkits)
-        holdings = Holdings(folder, known, kits, at, self.force, self.exact, self.others)
-        recipes = holdings.recipes(self.release)
+        stock = Stock(folder, known, kits, at, self.force, self.exact, self.others)
+        recipes = stock.recipes(self.release)
         # A base whose folder is gone gets cuDNN once it is adopted again.
         return [it for it in recipes if not it.toolkit.base or toolkit_is_there(it.toolkit.base)]
 
@@ -335,8 +335,8 @@ def adoption(
         cudnn, name = None, toolkit_name(version, None, platform)
     kit = Toolkit(name, version, cudnn, str(path), "system", platform)
     known = {package.id: package for package in store.packages()}
-    holdings = Holdings(str(store.home.toolkits), known, kits)
-    made = (Recipe(kit, ()), *holdings.with_cudnn(kit))
+    stock = Stock(str(store.home.toolkits), known, kits)
+    made = (Recipe(kit, ()), *stock.with_cudnn(kit))
     for recipe in made:
         present = kits.get(recipe.toolkit.name)
         if not present or (present.source, present.path) == ("system", recipe.toolkit.path):

@@ -34,7 +34,7 @@ class Shared(NamedTuple):
 NOTHING_SHARED = Shared({}, {})
 
 
-class Holdings(NamedTuple):
+class Stock(NamedTuple):
     """What a store has, together with the packages that are about to come into it.
 
     `folder` is where toolkits are composed, `packages` are by id and `toolkits` by name;
