@@ -17,7 +17,7 @@ from cudaswitch.durable import restorable, write_all
 from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.ownership import is_anothers
 from cudaswitch.paths import Home, listed, stores
-from cudaswitch.staging import REMOVED, Staging, plain_modes, require_writable, written
+from cudaswitch.staging import REMOVED, Staging, plain_modes, require_writable, writing
 from cudaswitch.store import Store, read_package, read_toolkit
 from cudaswitch.toolkit import Package, Toolkit
 from cudaswitch.versions import Request
@@ -129,7 +129,7 @@ class OwnStore(Store):
             if is_anothers(self.home.folder) or not publishing.is_on() or not is_all_there:
                 return
             require_writable(self.home)
-            with self.lock("store", 0), written(self.home):
+            with self.lock("store", 0), writing(self.home):
                 publishing.add_range(self, request)
 
     def publish_anew(self) -> None:
@@ -170,7 +170,7 @@ class OwnStore(Store):
         """
         from cudaswitch.healing import heal, leftovers  # noqa: PLC0415  # only writing needs it
 
-        with self.lock("store") as alone, written(self.home):
+        with self.lock("store") as alone, writing(self.home):
             self.alone = alone
             if alone:
                 self._finish_removals()
@@ -222,7 +222,7 @@ class OwnStore(Store):
 
         patience = float(settings.value("wait")) if seconds is None else seconds
         with contextlib.ExitStack() as stack:
-            with written(self.home):
+            with writing(self.home):
                 works = stack.enter_context(held(self.home.locks / f"{name}.lock", name, patience))
             if works:
                 self._locked.add(name)

@@ -11,7 +11,7 @@ from cudaswitch import __version__, completion, shells
 from cudaswitch.durable import write_all
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.paths import home, program
-from cudaswitch.staging import require_writable, written
+from cudaswitch.staging import require_writable, writing
 from cudaswitch.sweeping import sweep
 
 
@@ -62,7 +62,7 @@ def _write(rows: Collection[shells.Shell]) -> None:
     sourced = {
         path: text for row in rows for path, text in shells.beside(row, path_of(row)).items()
     }
-    with written(store):
+    with writing(store):
         write_all({**sourced, **texts, _bound(): _binding() + "\n"})
 
 

@@ -17,7 +17,7 @@ from cudaswitch.paths import Home, program
 from cudaswitch.platforms import current_platform
 from cudaswitch.programs import is_program
 from cudaswitch.shipped import shipped
-from cudaswitch.staging import require_writable, written
+from cudaswitch.staging import require_writable, writing
 from cudaswitch.store import all_toolkits
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.tools import SHIM_HEADER, is_shim, is_toolkit_tool
@@ -35,11 +35,11 @@ def install() -> list[str]:
     """
     store = own_store()
     require_writable(store.home)
-    with written(store.home):
+    with writing(store.home):
         # Not even group-writable: its files run as whoever has the folder on PATH.
         store.home.shims.mkdir(mode=0o755, exist_ok=True)
     _refuse_foreign_hands(store.home.shims)
-    with store.lock("shims"), written(store.home):
+    with store.lock("shims"), writing(store.home):
         is_new = not installed()
         try:
             if is_new:

@@ -125,7 +125,7 @@ class Staging:
         Its name is unique, even where locks do not work. Raises StoreError.
         """
         stage = self._aside(name)
-        with written(self.home):
+        with writing(self.home):
             try:
                 stage.mkdir()
                 self.folders.add(stage)
@@ -267,7 +267,7 @@ def manifest_text(manifest: dict[str, object]) -> str:
 
 
 @contextlib.contextmanager
-def written(home: Home) -> Iterator[None]:
+def writing(home: Home) -> Iterator[None]:
     """Write with the store's modes; a failure raises StoreError instead of OSError."""
     try:
         with plain_modes(home.root):
