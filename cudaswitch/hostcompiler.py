@@ -70,26 +70,25 @@ class HostCompiler(NamedTuple):
 
     def __str__(self) -> str:
         """Say in one line what is there, what is accepted, and what would do."""
-        if self.fits:
-            named = self.default.chosen_by if self.default else "PATH"
-            who = f"{self.default}{f' of {named}' if named != 'PATH' else ''}"
-            return f"{who} ({self._accepted()})" if self.bounds else who
         if self.default is None:
             trouble = "there is no gcc on PATH"
         else:
-            _, most = self.bounds.of(self.default.kind) if self.bounds else (None, None)
-            is_newer = most is not None and self.default.major > most
+            kind, major, _, by = self.default
+            who = str(self.default) if by == "PATH" else f"{self.default} of {by}"
+            if self.bounds is None:
+                return who
+            accepted = f"CUDA {self.cuda} accepts {self.bounds.range_of(kind)}"
+            if self.fits:
+                return f"{who} ({accepted})"
+            _, most = self.bounds.of(kind)
+            is_newer = most is not None and major > most
             trouble = (
                 f"{self.default} is {'newer' if is_newer else 'older'} than CUDA {self.cuda}"
-                f" accepts ({most if is_newer else self._accepted()})"
+                f" accepts ({most if is_newer else accepted})"
             )
         if self.better:
             return f"{trouble}: {os.path.basename(self.better.path)} is compatible"
         return f"{trouble}, and no compatible one is installed"
-
-    def _accepted(self) -> str:
-        kind = self.default.kind if self.default else "gcc"
-        return f"CUDA {self.cuda} accepts {self.bounds.range_of(kind) if self.bounds else 'any'}"
 
     @property
     def hint(self) -> str | None:
