@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cudaswitch import install as installing
 from cudaswitch import shims
+from cudaswitch.adopting import adopt
 from cudaswitch.changing import own_store
 from cudaswitch.environments import Environment
 from cudaswitch.versions import Version
@@ -74,8 +74,8 @@ def made_place(home: Home, monkeypatch: pytest.MonkeyPatch) -> Place:
         echoing(kit / "bin" / "nvcc")
         (kit / "lib64").mkdir()
     echoing(old / "bin" / "cuda-memcheck")
-    installing.adopt(own_store(), old, Version("11.8"))
-    installing.adopt(own_store(), new, Version("12.4"))
+    adopt(own_store(), old, Version("11.8"))
+    adopt(own_store(), new, Version("12.4"))
     shims.install()
     return Place(home, old, new, asked)
 

@@ -77,6 +77,7 @@ ORDER = (
         "changing",
         "sharing",
         "install",
+        "adopting",
         "verifying",
         "mending",
         "lockfile",

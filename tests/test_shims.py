@@ -15,8 +15,8 @@ import pytest
 from adoptable import toolkit
 from builders import HELLO_CU, real_toolkit, runtime_number
 from checks import refused
-from cudaswitch import install as installing
 from cudaswitch import shims
+from cudaswitch.adopting import adopt
 from cudaswitch.automatic import recall
 from cudaswitch.changing import own_store
 from cudaswitch.decision import decide
@@ -247,7 +247,7 @@ def test_it_never_calls_itself(
 ) -> None:
     """A shim runs no other shim, be it another store's, a link or one by a relative folder."""
     monkeypatch.setenv("CUDASWITCH_HOME", str(tmp_path / "other"))
-    installing.adopt(own_store(), place.old, Version("11.8"))
+    adopt(own_store(), place.old, Version("11.8"))
     shims.install()
     link = tmp_path / "links" / "nvcc"
     link.parent.mkdir()

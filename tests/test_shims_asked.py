@@ -10,7 +10,7 @@ import pytest
 
 from checks import succeeded
 from cudaswitch import configuring
-from cudaswitch import install as installing
+from cudaswitch.adopting import adopt
 from cudaswitch.changing import own_store
 from cudaswitch.pins import refresh
 from cudaswitch.store import find
@@ -56,7 +56,7 @@ def test_its_answer_follows_what_is_installed(place: Place, tmp_path: Path) -> N
     assert called(place, **variables) == (str(place.new), True)
     store, newer = own_store(), tmp_path / "cuda-12.8"
     echoing(newer / "bin" / "nvcc")
-    installing.adopt(store, newer, Version("12.8"))
+    adopt(store, newer, Version("12.8"))
     assert called(place, **variables) == (str(newer), False)
     store.remove(find(parse_request("12.8")))
     assert called(place, **variables) == (str(place.new), False)
@@ -200,7 +200,7 @@ def test_what_is_lent_is_asked_for_once(
     expected = kit if text == "12.6" else str(newer)
     assert [called(place, **variables) for _ in range(2)] == [(expected, True), (expected, False)]
     own = echoing(tmp_path / "own" / "bin" / "nvcc").parents[1]
-    installing.adopt(own_store(), own, Version("12.6"))
+    adopt(own_store(), own, Version("12.6"))
     refresh()
     assert called(place, **variables)[0] == str(own)
     own_store().remove(find(parse_request("12.6")))

@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from cudaswitch import talk, telling
+from cudaswitch.adopting import adopt as adopt_toolkit
+from cudaswitch.adopting import adoption, set_damaged_aside
 from cudaswitch.changing import OwnStore, own_store
 from cudaswitch.cli import output
 from cudaswitch.cli.packages import brought_up_to_date
 from cudaswitch.errors import StoreError
 from cudaswitch.holders import Holding, holdings, without_toolkit
-from cudaswitch.install import adopt as adopt_toolkit
-from cudaswitch.install import adoption, set_damaged_aside
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import system
 from cudaswitch.store import Store, all_toolkits
