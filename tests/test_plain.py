@@ -260,9 +260,10 @@ def test_postponed_inspect_is_inspect() -> None:
 def test_a_process_ends_at_once_but_for_threads(waiting: bool) -> None:
     """A process writes its output and skips Python's own end, unless a thread still runs."""
     started = (
-        "import atexit, sys, threading, time; from cudaswitch.__main__ import entry\n"
+        "import atexit, sys, threading; from cudaswitch.__main__ import entry\n"
         "atexit.register(print, 'late')\n"
-        "thread = threading.Thread(target=lambda: (time.sleep(0.3), print('worked')))\n"
+        "end = threading.main_thread().join\n"
+        "thread = threading.Thread(target=lambda: (end(), print('worked')))\n"
         f"{'thread.start()' if waiting else ''}\n"
         "sys.argv[1:] = ['which']; sys.exit(entry())"
     )
