@@ -123,12 +123,12 @@ def _keep(environment: Environment, answer: Answer, began: int) -> None:
     from pathlib import Path  # noqa: PLC0415
 
     from cudaswitch.durable import write_atomically  # noqa: PLC0415
-    from cudaswitch.ownership import is_anothers  # noqa: PLC0415
+    from cudaswitch.ownership import is_another_users  # noqa: PLC0415
     from cudaswitch.staging import plain_modes, require_writable  # noqa: PLC0415
 
     file = Path(environment.answer_file(home().at("auto")))
     # The user could not replace an answer that root has written.
-    if is_anothers(home().folder):
+    if is_another_users(home().folder):
         return
     with contextlib.suppress(CudaswitchError, OSError), plain_modes(home().root):
         require_writable(home())

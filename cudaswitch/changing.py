@@ -15,7 +15,7 @@ from cudaswitch import publishing, settings
 from cudaswitch.contents import read_contents
 from cudaswitch.durable import restorable, write_all
 from cudaswitch.errors import CudaswitchError, StoreError
-from cudaswitch.ownership import is_anothers
+from cudaswitch.ownership import is_another_users
 from cudaswitch.paths import Home, listed, stores
 from cudaswitch.staging import REMOVED, Staging, plain_modes, require_writable, writing
 from cudaswitch.store import Store, read_package, read_toolkit
@@ -126,7 +126,7 @@ class OwnStore(Store):
             # The range may mean a toolkit that is away for now, once it is back.
             is_all_there = len(self.present()) == len(self.names())
             # The user's own commands could not update an answer that root wrote.
-            if is_anothers(self.home.folder) or not publishing.is_on() or not is_all_there:
+            if is_another_users(self.home.folder) or not publishing.is_on() or not is_all_there:
                 return
             require_writable(self.home)
             with self.lock("store", 0), writing(self.home):

@@ -15,7 +15,7 @@ from cudaswitch.environments import (
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.named import known_environments
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.ownership import is_anothers
+from cudaswitch.ownership import is_another_users
 from cudaswitch.paths import home, identity, listed, real_path
 from cudaswitch.regular import read_json, toolkit_is_there
 from cudaswitch.store import dealias
@@ -51,7 +51,7 @@ class WrittenPin(NamedTuple):
         if self.hooked is not None:
             return self.prefix
         is_users = _place(self.path) == _place(home().at("global"))
-        return "you (--global)" if is_users and not is_anothers(self.path) else self.path
+        return "you (--global)" if is_users and not is_another_users(self.path) else self.path
 
 
 class Holding(NamedTuple):

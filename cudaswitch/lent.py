@@ -14,7 +14,7 @@ import os
 from cudaswitch import settings
 from cudaswitch.activation import Want
 from cudaswitch.errors import CudaswitchError
-from cudaswitch.ownership import is_anothers
+from cudaswitch.ownership import is_another_users
 from cudaswitch.paths import home, listed, stores
 from cudaswitch.store import all_stores, newest, offered
 from cudaswitch.versions import Request
@@ -41,7 +41,7 @@ def keep(request: Request, want: Want, offers: str | None) -> None:
     own, *shared = stores()
     folders = [store.folder for store in shared]
     is_named = request.prefix is not None or request.is_range or request.text == "latest"
-    if not is_named or not shared or not os.path.exists(own.layout) or is_anothers(own.folder):
+    if not is_named or not shared or not os.path.exists(own.layout) or is_another_users(own.folder):
         return
     # These characters end folders and lines in the file.
     if offers is None or any(end in folder for folder in folders for end in ":\n"):

@@ -125,14 +125,14 @@ def _folders(
     told = [with_variables(at, variables) for each in said for at in each.split(os.pathsep) if at]
     folders = [at_home(at, variables) for at in told]
     folders += configured
-    anothers = [root for root in roots if _is_anothers(root)]
-    folders += [f"{root}/envs" for root in roots if root not in anothers]
-    folders += [f"{at}/envs" for at in (*_of_conda(variables), *anothers)]
+    closed = [root for root in roots if _is_closed(root)]
+    folders += [f"{root}/envs" for root in roots if root not in closed]
+    folders += [f"{at}/envs" for at in (*_of_conda(variables), *closed)]
     folders += variables.get("WORKON_HOME", "").split(os.pathsep)
     return list(dict.fromkeys(map(_plain, filter(None, folders))))
 
 
-def _is_anothers(root: str) -> bool:
+def _is_closed(root: str) -> bool:
     """Tell whether we may not write a base, by its history, as conda does; micromamba has none."""
     history = f"{root}/conda-meta/history"
     return os.path.isdir(os.path.dirname(history)) and not os.access(history, os.W_OK)

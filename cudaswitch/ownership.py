@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _told: set[str] = set()
-"""Stores that `tell_of_everybodys` has looked at."""
+"""Stores that `warn_of_world_writable` has looked at."""
 
 
-def refuse_everybodys(folder: str) -> None:
+def refuse_world_writable(folder: str) -> None:
     """Raise StoreError if everybody could replace what is in `folder`."""
     for place in _spellings(folder):
-        if _is_everybodys(place):
+        if _is_world_writable(place):
             raise StoreError(f"the store `{place}` is writable by everyone", _closing(place))
 
 
-def tell_of_everybodys(folder: str) -> None:
+def warn_of_world_writable(folder: str) -> None:
     """Warn once if everybody could replace a folder above `folder`, and thus `folder`.
 
     This is not refused: volumes of rented machines are often so, and nobody else is there.
@@ -38,7 +38,7 @@ def tell_of_everybodys(folder: str) -> None:
         return
     _told.add(folder)
     for place in dict.fromkeys(above for one in _spellings(folder) for above in _above(one)):
-        if _is_everybodys(place):
+        if _is_world_writable(place):
             say(f"`{place}` is writable by everyone, who could thus replace the store `{folder}`")
             hint(_closing(place))
             return
@@ -63,7 +63,7 @@ def _above(folder: str) -> Iterator[str]:
         folder, above = above, os.path.dirname(above)
 
 
-def _is_everybodys(place: str) -> bool:
+def _is_world_writable(place: str) -> bool:
     try:
         mode = os.stat(place).st_mode
     except OSError:
@@ -81,7 +81,7 @@ def is_open_as(store: int, mode: int) -> bool:
     return mode & needed == needed and not mode & 0o022 & ~(store & stat.S_IWGRP)
 
 
-def is_anothers(path: str | os.PathLike[str]) -> bool:
+def is_another_users(path: str | os.PathLike[str]) -> bool:
     """Tell whether a path, links followed, exists and is another user's."""
     return os.path.exists(path) and os.stat(path).st_uid != os.geteuid()
 

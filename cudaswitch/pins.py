@@ -33,7 +33,7 @@ from cudaswitch.hooks import (
     sweep_leftovers,
     write_pin,
 )
-from cudaswitch.ownership import is_anothers
+from cudaswitch.ownership import is_another_users
 from cudaswitch.paths import Home, home, identity, stores
 from cudaswitch.processes import moment
 from cudaswitch.regular import toolkit_is_there
@@ -59,7 +59,7 @@ def pin_file(path: Path, request: Request) -> Toolkit | None:
     """Pin a directory (its `.cuda-version`) or the user to a request."""
     kit = None if dealias(request).text == "auto" else answer(request).toolkit
     require_writable(home())
-    anothers = is_anothers(path)
+    anothers = is_another_users(path)
     try:
         with own_store().pinning():
             note = _note(path, None, held=kit and kit.path)
@@ -143,7 +143,7 @@ def unpin_file(path: Path) -> bool:
     try:
         with own_store().pinning():
             was_there = os.path.isfile(path) or os.path.islink(path)
-            anothers = is_anothers(path)
+            anothers = is_another_users(path)
             # The note goes last: it holds the toolkit while the pin is there.
             texts: dict[Path, str | None] = {path: None} if was_there else {}
             write_all({**texts, _record_of(path): None})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cudaswitch.errors import StoreError
-from cudaswitch.ownership import refuse_everybodys
+from cudaswitch.ownership import refuse_world_writable
 from cudaswitch.planning import Shared
 from cudaswitch.platforms import current_platform
 from cudaswitch.store import all_stores, read_package
@@ -22,7 +22,7 @@ def shared(libraries: Mapping[str, str]) -> Shared:
     for store in all_stores()[1:] if libraries else ():
         try:
             # What we link to gets run.
-            refuse_everybodys(store.home.folder)
+            refuse_world_writable(store.home.folder)
             kits = store.present()
             there = filter(None, (read_package(store.home.packages / at) for at in libraries))
             same = {package.id for package in there if package.sha256 == libraries[package.id]}

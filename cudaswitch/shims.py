@@ -12,7 +12,7 @@ from cudaswitch import shells, talk
 from cudaswitch.changing import own_store
 from cudaswitch.durable import write_atomically
 from cudaswitch.errors import StoreError
-from cudaswitch.ownership import is_anothers
+from cudaswitch.ownership import is_another_users
 from cudaswitch.paths import Home, program
 from cudaswitch.platforms import current_platform
 from cudaswitch.programs import is_program
@@ -65,7 +65,7 @@ def refresh() -> list[str]:
 
     Nor if another member of the store's group has made them: only that user can change them.
     """
-    return install() if installed() and not is_anothers(own_store().home.shims) else []
+    return install() if installed() and not is_another_users(own_store().home.shims) else []
 
 
 def installed() -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cudaswitch.durable import exchange, rename, sync_folder, write_atomically
 from cudaswitch.errors import StoreError, hint_for
-from cudaswitch.ownership import refuse_everybodys, refuse_sudo, tell_of_everybodys
+from cudaswitch.ownership import refuse_sudo, refuse_world_writable, warn_of_world_writable
 from cudaswitch.paths import CONTENTS, MANIFEST, Home, first_there
 from cudaswitch.regular import read_regular
 from cudaswitch.sweeping import DOOMED, sweep
@@ -53,8 +53,8 @@ def require_writable(home: Home, *, mends: bool = False) -> None:
     A damaged file `layout` is refused or, with `mends`, written anew.
     """
     refuse_unsafe_path(home.folder)
-    refuse_everybodys(home.folder)
-    tell_of_everybodys(home.folder)
+    refuse_world_writable(home.folder)
+    warn_of_world_writable(home.folder)
     made = (home.packages, home.toolkits, home.requests, home.pins, home.staging, home.locks)
     try:
         refuse_sudo(home.folder)

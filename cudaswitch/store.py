@@ -10,7 +10,7 @@ import os
 from cudaswitch.activation import Want
 from cudaswitch.environments import another_file, leads_elsewhere
 from cudaswitch.errors import NotInstalledError, RequestError, StoreError, nearest
-from cudaswitch.ownership import refuse_everybodys
+from cudaswitch.ownership import refuse_world_writable
 from cudaswitch.paths import FINGERPRINT, MANIFEST, Home, listed, real_path, stores
 from cudaswitch.platforms import current_platform
 from cudaswitch.regular import is_there, opening, read_json, read_regular, toolkit_is_there
@@ -291,7 +291,7 @@ def taken(searched: Sequence[Store], fits: Callable[[Toolkit], bool]) -> list[To
     for store in searched:
         fitting = [kit for kit in store.present() if fits(kit)]
         if fitting:
-            refuse_everybodys(store.home.folder)
+            refuse_world_writable(store.home.folder)
             return fitting
     return []
 
