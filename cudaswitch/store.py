@@ -319,18 +319,17 @@ def dealias(request: Request, searched: Sequence[Store] | None = None) -> Reques
 
 def followed(request: Request, tables: Sequence[Mapping[str, str]]) -> Request:
     """Do the work of `dealias` with given aliases, one table for each store."""
-    asked = request.asked
     passed: list[str] = []
     while request.is_alias:
         name = request.text
         text = next((table[name] for table in tables if table.get(name)), None)
         if text is None:
             raise NotInstalledError(
-                f"there is no alias `{name}`{asked}", _meant(name, tables, passed)
+                f"there is no alias `{name}`{request.asked}", _meant(name, tables, passed)
             )
         if name in passed:
             raise RequestError(
-                f"alias `{name}` refers to itself: {', '.join((*passed, name))}{asked}",
+                f"alias `{name}` refers to itself: {', '.join((*passed, name))}{request.asked}",
                 f"cudaswitch alias {name} VERSION",
             )
         passed.append(name)
