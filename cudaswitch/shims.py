@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
 
@@ -44,20 +43,20 @@ def install() -> list[str]:
         try:
             if is_new:
                 write_atomically(store.home.shims / MARKER, "")
-            kits = all_toolkits()
-            tools = [tool for tool in sorted({*_tools_of(kits)}) if _written(store.home, tool)]
+            seen = [_tools_of(kit) for kit in all_toolkits()]
+            wanted = sorted({tool for tools in seen for tool in tools or ()})
+            made = [tool for tool in wanted if _written(store.home, tool)]
         except BaseException:
             # The marker goes last: without it, nobody knows that there are shims in the folder.
-            made = [*_shims_in(store.home.shims), store.home.shims / MARKER] if is_new else []
-            for path in made:
+            new = [*_shims_in(store.home.shims), store.home.shims / MARKER] if is_new else []
+            for path in new:
                 path.unlink(missing_ok=True)
             raise
-        # Of a toolkit that is away, on a disk that is not mounted, say, the tools are not known.
-        if all(os.path.isdir(kit.path) for kit in kits):
+        if None not in seen:
             for path in _shims_in(store.home.shims):
-                if path.name not in tools:
+                if path.name not in made:
                     path.unlink()
-    return tools
+    return made
 
 
 def refresh() -> list[str]:
@@ -86,14 +85,21 @@ def text(tool: str, home: Home) -> str:
     return SHIM_HEADER + assigned + ready + said + answers + launcher
 
 
-def _tools_of(kits: list[Toolkit]) -> Iterator[str]:
-    for kit in kits:
-        folder = Path(kit.path) / "bin"
-        if kit.platform != current_platform() or not os.path.isdir(folder):
-            continue
-        for path in folder.iterdir():
-            if is_program(path) and _is_tool(path.name, kit):
-                yield path.name
+def _tools_of(kit: Toolkit) -> list[str] | None:
+    """List the tools of a toolkit.
+
+    None if nobody can tell: it is away, on a disk that is not mounted, say, or closed to us.
+    """
+    if kit.platform != current_platform():
+        return []
+    folder = f"{kit.path}/bin"
+    try:
+        names = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return [] if os.path.isdir(kit.path) else None
+    except OSError:
+        return None
+    return [name for name in names if is_program(f"{folder}/{name}") and _is_tool(name, kit)]
 
 
 def _is_tool(name: str, kit: Toolkit) -> bool:

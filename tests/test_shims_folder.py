@@ -17,7 +17,7 @@ from cudaswitch.store import find
 from cudaswitch.versions import parse_request
 from homes import Home
 from shim_places import Place, echoing
-from tools import console_script, executable, require, root_only
+from tools import closed, console_script, executable, require, root_only
 
 
 def test_no_shim_stands_before_a_command_of_the_machine(place: Place) -> None:
@@ -41,6 +41,16 @@ def test_what_a_toolkit_has_that_is_away_stays(place: Place) -> None:
     own_store().remove(find(parse_request("11.8")))
     assert shims.install() == ["nvcc"]
     assert not (place.home.store / "shims" / "cuda-memcheck").exists()
+
+
+@pytest.mark.parametrize("part", [".", "bin"])
+def test_a_toolkit_that_is_closed_to_us_stops_no_other(place: Place, part: str) -> None:
+    """Shims of a toolkit that we may not look into stay, and other toolkits get theirs."""
+    echoing(place.new / "bin" / "nsys")
+    with closed(place.old / part):
+        done = place.home.run_plainly("shims", "install")
+    assert succeeded(done) == ["nsys", "nvcc"]
+    assert (place.home.store / "shims" / "cuda-memcheck").exists()
 
 
 def test_a_folder_that_others_may_write_stops_nothing_else(place: Place) -> None:
