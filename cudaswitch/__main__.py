@@ -66,9 +66,10 @@ def entry() -> int:
 
 def main() -> int:  # noqa: PLR0911  # one return for each way to end
     """Run the command line and return the process's exit code."""
-    for name in ("stdout", "stderr"):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by our caller
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+    for name in ("stdout", "stderr"):
         # A path goes out as the bytes that it has on disk, whatever PYTHONIOENCODING says.
         getattr(sys, name).reconfigure(
             encoding=sys.getfilesystemencoding(), errors="backslashreplace"

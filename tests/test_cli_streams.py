@@ -52,6 +52,16 @@ def test_closed_streams(lent: Home, stream: int) -> None:
     assert "internal error" not in done.stderr
 
 
+def test_without_standard_input_nothing_is_asked(home: Home) -> None:
+    script = f"{shlex.quote(str(console_script()))} init bash --install <&-"
+    done = subprocess.run(
+        ["sh", "-c", script], env=home.env, capture_output=True, text=True, check=False
+    )
+    assert "internal error" not in done.stderr
+    assert "in every new bash" in done.stderr
+    assert done.returncode == 0
+
+
 ENDINGS = {
     f"{name}-{what}": (number, what)
     for name, number in (("int", signal.SIGINT), ("term", signal.SIGTERM), ("hup", signal.SIGHUP))

@@ -42,10 +42,10 @@ def doctor(ctx: click.Context, as_json: bool, fix: bool, yes: bool) -> None:
         raise click.UsageError("--fix and --json cannot be used together")
     if yes and not fix:
         raise click.UsageError("--yes requires --fix")
-    given = _given()
-    if fix and given and stat.S_ISREG(given.st_mode) and given.st_size:
+    given = os.fstat(sys.stdin.fileno())
+    if fix and stat.S_ISREG(given.st_mode) and given.st_size:
         talk.say("--fix ignores standard input: run `doctor` without it to explain a message")
-    pasted = "" if fix else _pasted()
+    pasted = "" if fix else _pasted(given)
     facts = gather(os.environ)
     findings = examine(facts)
     if pasted.strip():
@@ -64,18 +64,9 @@ def doctor(ctx: click.Context, as_json: bool, fix: bool, yes: bool) -> None:
         ctx.exit(1)
 
 
-def _given() -> os.stat_result | None:
-    """Return what is known of standard input, None if there is none."""
-    try:
-        return os.fstat(sys.stdin.fileno())
-    except (AttributeError, OSError, ValueError):
-        return None
-
-
-def _pasted() -> str:
+def _pasted(given: os.stat_result) -> str:
     """Read standard input if something is written to it; do not wait if nobody writes."""
-    given = _given()
-    if given is None or stat.S_ISCHR(given.st_mode):  # a terminal, /dev/null
+    if stat.S_ISCHR(given.st_mode):  # a terminal, /dev/null
         return ""
     handle = sys.stdin.fileno()
     if not stat.S_ISREG(given.st_mode) and not select.select([handle], [], [], _PATIENCE)[0]:
