@@ -11,61 +11,34 @@ import re
 
 from cudaswitch.archives.faults import ForeignError, shown
 
-COMPONENTS = {
+_COMPONENTS = {
+    **{
+        name: name
+        for name in (
+            *("cuda", "cudnn", "cccl", "crt", "cublas", "cudart", "cudla", "cufft", "cufile"),
+            *("culibos", "cuobjdump", "cupti", "curand", "cusolver", "cusparse", "cusparselt"),
+            *("cutensor", "cuxxfilt", "demo-suite", "documentation", "gdb", "nccl", "npp"),
+            *("nsight", "nvcc", "nvdisasm", "nvfatbin", "nvjitlink", "nvjpeg", "nvml", "nvprof"),
+            *("nvprune", "nvptxcompiler", "nvrtc", "nvshmem", "nvtx", "nvvm", "nvvp", "opencl"),
+            *("profiler", "sanitizer"),
+        )
+    },
     "cudatoolkit": "cuda",
     "cudatoolkit-dev": "cuda",
     "cuda-toolkit": "cuda",
-    "cuda": "cuda",
-    "cudnn": "cudnn",
     "cudnn-jit": "cudnn",
-    "cccl": "cccl",
-    "crt": "crt",
-    "cublas": "cublas",
-    "cudart": "cudart",
-    "cudla": "cudla",
-    "cufft": "cufft",
-    "cufile": "cufile",
-    "culibos": "culibos",
-    "cuobjdump": "cuobjdump",
-    "cupti": "cupti",
-    "curand": "curand",
-    "cusolver": "cusolver",
-    "cusparse": "cusparse",
-    "cusparselt": "cusparselt",
-    "cutensor": "cutensor",
-    "cuxxfilt": "cuxxfilt",
-    "demo-suite": "demo-suite",
-    "documentation": "documentation",
-    "gdb": "gdb",
     "libdevice": "nvvm",
-    "nccl": "nccl",
-    "npp": "npp",
-    "nsight": "nsight",
     "nsight-compute": "ncu",
     "nsight-systems": "nsys",
-    "nvcc": "nvcc",
-    "nvdisasm": "nvdisasm",
-    "nvfatbin": "nvfatbin",
-    "nvjitlink": "nvjitlink",
-    "nvjpeg": "nvjpeg",
-    "nvml": "nvml",
-    "nvprof": "nvprof",
-    "nvprune": "nvprune",
-    "nvptxcompiler": "nvptxcompiler",
-    "nvrtc": "nvrtc",
-    "nvshmem": "nvshmem",
-    "nvtx": "nvtx",
-    "nvvm": "nvvm",
-    "nvvp": "nvvp",
-    "opencl": "opencl",
-    "profiler": "profiler",
     "profiler-api": "profiler",
     "runtime": "cudart",
-    "sanitizer": "sanitizer",
     "sanitizer-api": "sanitizer",
     "thrust": "cccl",
 }
 """Bare name → component. `bare_name` strips what the spellings add."""
+COMPONENTS = frozenset(_COMPONENTS.values())
+PIECES = COMPONENTS - {"cuda", "cudnn"}
+"""The pieces that a toolkit may come in."""
 
 _LIBRARIES = {
     "cublasLt": "cublas",
@@ -109,7 +82,7 @@ _NVIDIAS = re.compile(r"(?:nvidia|cuda|lib(?:cu|nv)|nsight)[a-z0-9-]*\Z")
 def bare_name(name: str) -> str:
     """Strip what the spellings add: `libcublas-dev`, `nvidia-cublas-cu12` → `cublas`."""
     plain = _PLATFORM_SUFFIX.sub("", name.lower()).replace("_", "-")
-    if plain in COMPONENTS:
+    if plain in _COMPONENTS:
         return plain
     return _KINDS.sub("", _AFFIXES.sub("", plain))
 
@@ -120,8 +93,8 @@ def named_component(name: str) -> str | None:
     An unknown piece whose name is spelled like NVIDIA's keeps its bare name.
     """
     bare = bare_name(name)
-    if bare in COMPONENTS:
-        return COMPONENTS[bare]
+    if bare in _COMPONENTS:
+        return _COMPONENTS[bare]
     return bare if _NVIDIAS.match(name.lower().replace("_", "-")) else None
 
 

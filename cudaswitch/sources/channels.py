@@ -32,7 +32,6 @@ CHANNELS = ("conda-forge", "nvidia", "defaults")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*", re.ASCII)
 _URL = re.compile(r"(?:https?|file)://.+")
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+!-]*\.(?:conda|tar\.bz2)", re.ASCII)
-_KNOWN = frozenset(COMPONENTS.values())
 
 
 @dataclass(frozen=True)
@@ -208,7 +207,7 @@ def _slashes(name: str) -> list[int]:
 
 def is_cuda(name: str) -> bool:
     """Tell whether a package of that name may be part of CUDA or cuDNN."""
-    return name.startswith("cuda-") or named_component(name) in _KNOWN
+    return name.startswith("cuda-") or named_component(name) in COMPONENTS
 
 
 def _record(file: str, channel: Channel, subdir: str, data: Mapping[str, Any]) -> Record | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from cudaswitch.archives.components import COMPONENTS
+from cudaswitch.archives.components import PIECES
 from cudaswitch.errors import RequestError, nearest
 
 _MINIMAL = ("nvcc", "crt", "nvvm", "cudart", "cccl", "culibos")
@@ -19,7 +19,7 @@ FULL = "full"
 
 def refuse_unknown(components: str) -> None:
     """Raise RequestError for a component that no source has; no release is looked at for that."""
-    known = {*SETS, FULL, *COMPONENTS.values()} - {"cuda", "cudnn"}
+    known = {*SETS, FULL, *PIECES}
     names = {name.strip() for name in components.split(",")}
     if unknown := sorted(names - known):
         raise RequestError(

@@ -13,7 +13,7 @@ from threading import Event
 from urllib.parse import urlsplit
 
 from cudaswitch import settings
-from cudaswitch.archives.components import COMPONENTS, named_component
+from cudaswitch.archives.components import PIECES, named_component
 from cudaswitch.compat.redist import FIRST_TOOLKIT, known_releases
 from cudaswitch.download.fetching import fetch
 from cudaswitch.download.pages import read_page
@@ -34,7 +34,6 @@ _LISTED = re.compile(r"redistrib_([0-9]{1,9}(?:\.[0-9]{1,9}){0,4})\.json", re.AS
 _LISTING_LIMIT = 4 << 20
 _AT_ONCE = 8
 """Indexes that are fetched at a time; they are small, and there are many."""
-_TOOLKIT = frozenset(COMPONENTS.values()) - {"cuda", "cudnn"}
 
 
 def available(*, offline: bool) -> list[Version]:
@@ -249,7 +248,7 @@ def _toolkit(index: Index, platform: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name in index.components:
         component = named_component(name)
-        if component in _TOOLKIT and index.has(name, platform, index.release.major):
+        if component in PIECES and index.has(name, platform, index.release.major):
             found.setdefault(component, []).append(name)
     return found
 

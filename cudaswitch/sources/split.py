@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from cudaswitch.archives.components import COMPONENTS, CUDA_NUMBERED, named_component
+from cudaswitch.archives.components import CUDA_NUMBERED, PIECES, named_component
 from cudaswitch.download.urls import redact
 from cudaswitch.errors import SourceError
 from cudaswitch.sources.channels import Channel, Record, is_cuda
@@ -34,7 +34,6 @@ _SYSTEMS = {
 }
 """conda's virtual packages that describe a machine, by platform."""
 _OTHERS = frozenset(("__linux", "__osx", "__unix", "__win"))
-_PIECES = frozenset(COMPONENTS.values()) - {"cuda", "cudnn"}
 
 
 def pieces_of(
@@ -48,7 +47,7 @@ def pieces_of(
     records = {(record.folder, record.file): record for record in channel.everything}
     solved = _solved(release, channel, records, platform, workdir)
     _refuse_mixed(release, channel, solved.values())
-    offered = {named_component(name) or "" for name in solved} & _PIECES
+    offered = {named_component(name) or "" for name in solved} & PIECES
     if not offered and META in solved:
         # A private channel may have the whole toolkit in the package of that name.
         return [solved[META]], []
