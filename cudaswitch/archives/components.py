@@ -73,6 +73,9 @@ EVIDENCE = {
 """What a file's path proves about its package."""
 WHOLE_TOOLKIT = frozenset(("nvcc", "cudart", "runtime header", "nvvm"))
 
+_DEFINED = re.compile(
+    rb"^[ \t]*#[ \t]*define[ \t]+CUDNN_(MAJOR|MINOR|PATCHLEVEL)[ \t]+([0-9]{1,4})\b", re.MULTILINE
+)
 _PLATFORM_SUFFIX = re.compile(r"_(?:linux|win|osx)-[a-z0-9]+\Z")
 _AFFIXES = re.compile(r"\A(?:nvidia-)?(?:cuda-)?(?:lib)?(?=[a-z])|-cu[0-9]{2}\Z")
 _KINDS = re.compile(r"(?:-(?:dev|devel|static|tools|impl))+\Z")
@@ -107,6 +110,17 @@ def component_with(library: str) -> str:
 def evidence(path: str) -> set[str]:
     """Return what the path of one file proves, as keys of EVIDENCE."""
     return {proof for proof, pattern in EVIDENCE.items() if pattern.search(path)}
+
+
+def cudnn_version(header: bytes) -> str | None:
+    """Read the version in cuDNN's header, None if that has none.
+
+    cudnn_version.h has had the numbers since cuDNN 8; before, they were in cudnn.h.
+    """
+    defined = dict(_DEFINED.findall(header))
+    if len(defined) < 3:
+        return None
+    return ".".join(str(int(defined[key])) for key in (b"MAJOR", b"MINOR", b"PATCHLEVEL"))
 
 
 def _claimed_component(name: str) -> str | None:

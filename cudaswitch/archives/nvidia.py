@@ -13,7 +13,7 @@ import re
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from cudaswitch.archives.components import CUDA_NUMBERED, component_of, is_settled
+from cudaswitch.archives.components import CUDA_NUMBERED, component_of, cudnn_version, is_settled
 from cudaswitch.archives.faults import ForeignError, RenamedError, shown
 from cudaswitch.archives.layout import Layout, checked_package, cuda_release, whole
 from cudaswitch.archives.limits import METADATA_BYTES
@@ -59,9 +59,6 @@ HEADER_WITHIN = 64 << 20
 _HEADER = re.compile(r"[^/]+/include/cudnn(?:_version)?\.h")
 _LIBRARY = re.compile(r".*/libcudnn[a-z_]*\.so(?:\.[0-9.]+)?")
 _LIBRARY_VERSION = re.compile(r".*/libcudnn\.so\.([0-9]+\.[0-9]+\.[0-9]+)", re.ASCII)
-_DEFINED = re.compile(
-    rb"^[ \t]*#[ \t]*define[ \t]+CUDNN_(MAJOR|MINOR|PATCHLEVEL)[ \t]+([0-9]{1,4})\b", re.MULTILINE
-)
 
 
 @dataclass(frozen=True)
@@ -92,10 +89,7 @@ class NvidiaLayout(Layout):
 
     def take(self, path: str, data: bytes) -> None:
         if _HEADER.fullmatch(path):
-            defined = dict(_DEFINED.findall(data))
-            if len(defined) == 3:
-                parts = (defined[key] for key in (b"MAJOR", b"MINOR", b"PATCHLEVEL"))
-                self._header_version = ".".join(str(int(part)) for part in parts)
+            self._header_version = cudnn_version(data) or self._header_version
         elif data.startswith(b"\x7fELF") and len(data) == ELF_HEADER_BYTES:
             self._library_platform = ELF_PLATFORMS.get(int.from_bytes(data[18:], "little"))
 

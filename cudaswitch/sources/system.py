@@ -10,6 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from cudaswitch.activation import LIBRARY_FOLDERS
+from cudaswitch.archives.components import cudnn_version
 from cudaswitch.environments import kind_of
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError
 from cudaswitch.platforms import at_home
@@ -129,25 +130,17 @@ def version_of(toolkit: Path, *, runs: bool = True) -> Version:
 
 
 def cudnn_of(toolkit: Path) -> Version | None:
-    """Read from its header which cuDNN was copied into a toolkit; None if there is none.
-
-    cudnn_version.h has had the numbers since cuDNN 8; before, they were in cudnn.h.
-    """
+    """Read from its header which cuDNN was copied into a toolkit; None if there is none."""
     for header in ("cudnn.h", "cudnn_version.h"):
         try:
-            text = _head(toolkit / "include" / header)
+            found = cudnn_version(_head(toolkit / "include" / header))
         except OSError:
             continue
-        found = dict(
-            re.findall(r"^#define CUDNN_(\w+)\s+(\d{1,9})\b", text, re.ASCII | re.MULTILINE)
-        )
-        numbers = [found[name] for name in ("MAJOR", "MINOR", "PATCHLEVEL") if name in found]
-        if len(numbers) == 3:
+        if found:
             # The header may have been left behind when the library was removed.
-            there = any(
-                os.path.exists(toolkit / at / f"libcudnn.so.{numbers[0]}") for at in LIBRARY_FOLDERS
-            )
-            return Version(".".join(numbers)) if there else None
+            library = f"libcudnn.so.{found.partition('.')[0]}"
+            there = any(os.path.exists(toolkit / at / library) for at in LIBRARY_FOLDERS)
+            return Version(found) if there else None
     return None
 
 
@@ -161,14 +154,14 @@ def _runtimes(toolkit: Path) -> list[Path]:
 
 
 def _from_json(toolkit: Path) -> str | None:
-    data = json.loads(_head(toolkit / "version.json"))
+    data = json.loads(_text(toolkit / "version.json"))
     cuda = data.get("cuda") if isinstance(data, dict) else None
     found = _number(cuda.get("version", "")) if isinstance(cuda, dict) else None
     return None if found and _DATED.fullmatch(found) else found
 
 
 def _from_text(toolkit: Path) -> str | None:
-    match = re.search(r"CUDA Version (\S+)", _head(toolkit / "version.txt"), re.ASCII)
+    match = re.search(r"CUDA Version (\S+)", _text(toolkit / "version.txt"), re.ASCII)
     return _number(match[1]) if match else None
 
 
@@ -181,7 +174,7 @@ def _from_nvcc(toolkit: Path) -> str | None:
 def _from_header(toolkit: Path) -> str | None:
     match = re.search(
         r"^#define CUDA_VERSION\s+(\d+)",
-        _head(toolkit / "include" / "cuda.h"),
+        _text(toolkit / "include" / "cuda.h"),
         re.ASCII | re.MULTILINE,
     )
     number = int(match[1]) if match else 0
@@ -209,5 +202,9 @@ def _number(text: object) -> str | None:
     return match[0] if match else None
 
 
-def _head(path: Path) -> str:
-    return read_regular(path, _READ_LIMIT, head=True).decode("utf-8", "replace")
+def _text(path: Path) -> str:
+    return _head(path).decode("utf-8", "replace")
+
+
+def _head(path: Path) -> bytes:
+    return read_regular(path, _READ_LIMIT, head=True)
