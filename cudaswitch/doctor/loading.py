@@ -30,8 +30,7 @@ def found_by_loader(
     found: dict[str, Found | None] = {}
     for name in dict.fromkeys((*_ALWAYS, *sonames)):
         # Preloaded libraries come before any search.
-        there = next((one for one in process.loaded if one.answers_to(name)), None)
-        first = there or next(process.candidates(name, caller), None)
+        first = process.holding(name) or next(process.candidates(name, caller), None)
         found[name] = found_at(first.path, first.why) if first else None
     return found
 

@@ -121,6 +121,10 @@ class Process:
             self._bring_in([found])
         return found
 
+    def holding(self, name: str) -> Loaded | None:
+        """Return the loaded file that answers to a name."""
+        return next((one for one in self.loaded if one.answers_to(name)), None)
+
     def candidates(self, name: str, caller: Loaded | None) -> Iterator[Candidate]:
         """Yield every file that a name could stand for, without regard to what is loaded.
 
@@ -135,21 +139,18 @@ class Process:
         for folders in self._own_lists(caller):
             yield from self._along(folders, name)
         no_defaults = bool(asker and asker.elf.flags & NODEFLIB)
+        left_out = tuple(f"{folder}/" for folder in self._system.defaults if no_defaults)
         for path in self._system.cache.find(name, self._kind[2], self._system.hwcaps):
-            if not (no_defaults and path.startswith(tuple(f"{it}/" for it in self._defaults))):
+            if not path.startswith(left_out):
                 with suppress(OSError):
                     yield from self._at(path, "the loader's cache has it (/etc/ld.so.conf)")
-        last = () if no_defaults else self._defaults
+        last = () if no_defaults else self._system.defaults
         folders = ((at, f"`{at}` is a default folder of the loader") for at in last)
         yield from self._along(folders, name)
 
     @property
     def _kind(self) -> tuple[int, bool, int]:
         return self._main.elf.loads_like if self._main else self._system.kind
-
-    @property
-    def _defaults(self) -> tuple[str, ...]:
-        return self._system.defaults
 
     def _own_lists(self, caller: Loaded | None) -> Iterator[Iterator[tuple[str, str]]]:
         """Yield the lists of folders that environment variables and the files themselves hold."""
@@ -207,9 +208,8 @@ class Process:
         return None
 
     def _map(self, name: str, caller: Loaded | None, why: str = "") -> Loaded | None:
-        for one in self.loaded:
-            if one.answers_to(name):
-                return one
+        if loaded := self.holding(name):
+            return loaded
         found = next(self.candidates(name, caller), None)
         if found is None:
             self.missing.append((name, caller))

@@ -60,7 +60,7 @@ def _of_package(name: str, world: World, package: Package) -> Lookup:
         process, importer, caller = world.interpreter()
         first = package.start(process, caller)
         loaded = process.dlopen(library, importer) if library else next(iter(first), None)
-        if loaded and _loaded_as(name, process):
+        if loaded and process.holding(name):
             return _answer(name, process, loaded)
         if loaded:
             others.append(_answer(name, process, loaded))
@@ -77,12 +77,8 @@ def _of_program(name: str, world: World, consumer: str) -> Lookup:
     return _answer(name, process, main)
 
 
-def _loaded_as(name: str, process: Process) -> Loaded | None:
-    return next((one for one in process.loaded if one.answers_to(name)), None)
-
-
 def _answer(name: str, process: Process, caller: Loaded | None) -> Lookup:
-    before = _loaded_as(name, process)
+    before = process.holding(name)
     loaded = before or process.dlopen(name, caller)
     asker = before.asked if before else caller
     found: list[Found] = []
