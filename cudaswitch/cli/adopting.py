@@ -13,6 +13,7 @@ from cudaswitch.adopting import adopt as adopt_toolkit
 from cudaswitch.adopting import adoption, set_damaged_aside
 from cudaswitch.changing import OwnStore, own_store
 from cudaswitch.cli import output
+from cudaswitch.cli.outcome import tell_of_building
 from cudaswitch.cli.packages import brought_up_to_date
 from cudaswitch.errors import StoreError
 from cudaswitch.holders import Holding, holdings, without_toolkit
@@ -73,7 +74,7 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
     marks = ["adopted" if only_looks and is_adopted(kit) else "" for kit in kits]
     talk.table([(kit.name, kit.path, mark) for kit, mark in zip(kits, marks, strict=True)])
     for kit in kits if path is not None or yes else []:
-        output.tell_of_building(kit, store.compiler_of(kit))
+        tell_of_building(kit, store.compiler_of(kit))
     if only_looks and not kits:
         talk.say("no toolkit found on this machine")
     elif only_looks and not all(marks):

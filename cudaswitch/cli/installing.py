@@ -10,6 +10,7 @@ from click.core import ParameterSource
 from cudaswitch import sources, talk
 from cudaswitch.changing import own_store
 from cudaswitch.cli import options, output
+from cudaswitch.cli.outcome import tell_of_building, tell_of_no_toolkit
 from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.cli.wanting import (
     LIBRARY_OF_FILE,
@@ -113,7 +114,7 @@ def install(
             store.publish_anew()
     bring_up_to_date()
     if not made:
-        output.tell_of_no_toolkit(store)
+        tell_of_no_toolkit(store)
     for name, kit in made.items():
         talk.line(name)
-        output.tell_of_building(kit, store.compiler_of(kit))
+        tell_of_building(kit, store.compiler_of(kit))

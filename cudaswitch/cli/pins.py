@@ -129,7 +129,9 @@ def pin(
     if is_auto and not kit and not decision.caution:
         talk.hint(f"cudaswitch resolve -p {shlex.quote(str(place.prefix))} explains why")
     if kit:
-        output.tell_of_building(kit, decision.want.compiler)
+        from cudaswitch.cli.outcome import tell_of_building  # noqa: PLC0415  # `unpin` needs none
+
+        tell_of_building(kit, decision.want.compiler)
     if unfit := hooks.misread(place):
         talk.say(
             f"conda misreads its path ({' '.join(map(repr, unfit))}) once it has scripts there"

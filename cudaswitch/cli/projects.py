@@ -24,6 +24,7 @@ from cudaswitch.cli.choosing import (
     locked_for,
     project_file,
 )
+from cudaswitch.cli.outcome import tell_of_no_toolkit
 from cudaswitch.cli.packages import bring_up_to_date
 from cudaswitch.download.cache import workplace
 from cudaswitch.download.urls import HIDDEN, redact
@@ -168,7 +169,7 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
         if present := _present(store, kit) or next(reversed(fresh.get(kit, [])), None):
             names[present.name] = None
     if not names:
-        output.tell_of_no_toolkit(store)
+        tell_of_no_toolkit(store)
     for name in names:
         talk.line(name)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import click
 
@@ -97,7 +96,7 @@ def _tell(
         return
     talk.table([(one.kind, _place(store, one)) for store, one in found])
     for name, at in adopted.items():
-        gone = "" if os.path.isdir(Path(at)) else ", which is gone"
+        gone = "" if os.path.isdir(at) else ", which is gone"
         talk.say(f"not verified: {name}, adopted from `{at}`{gone}")
     _tell_of_mended(mended)
     if found:

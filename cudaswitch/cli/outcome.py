@@ -1,0 +1,54 @@
+"""What commands say of what they have installed: what builds with it, and what it lacks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from cudaswitch import talk
+from cudaswitch.compat.compilers import glibc_limit
+from cudaswitch.detect.machine import glibc
+from cudaswitch.hostcompiler import what_compiles
+from cudaswitch.platforms import current_platform
+from cudaswitch.programs import search_path
+from cudaswitch.store import Store, compiles_here
+from cudaswitch.toolkit import Toolkit
+from cudaswitch.versions import Version, quote_request
+
+
+def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
+    """Say if a toolkit's nvcc is too old for this machine's C library or its compiler.
+
+    `compiler` is the one that is named for it instead; if that is not there, a hint says which
+    package brings it.
+    """
+    if not compiles_here(kit):
+        return
+    library = glibc()
+    limit = glibc_limit(kit.version, Version(library)) if library else None
+    if limit:
+        talk.say(f"{limit.text}; this machine has glibc {library}")
+    if compiler is None:
+        return
+    found = what_compiles(Path(kit.path), kit.version, {"PATH": search_path(os.environ)})
+    is_there = os.path.exists(compiler)
+    talk.say(f"{found}, so nvcc will use it" if is_there and found.better else str(found))
+    if not is_there and found.hint:
+        talk.hint(found.hint)
+
+
+def tell_of_no_toolkit(store: Store) -> None:
+    """Say that what was installed is not part of a toolkit yet, such as cuDNN alone."""
+    used = {package for kit in store.toolkits() for package in kit.packages}
+    lone = {
+        (one.cuda, one.platform)
+        for one in store.packages()
+        if one.component == "cudnn" and one.cuda and one.id not in used
+    }
+    talk.say("installed, but no installed toolkit goes with it yet")
+    what = "install the CUDA toolkit it was built for"
+    if len(lone) == 1:
+        [(cuda, platform)] = lone
+        what = f"cudaswitch install {quote_request(cuda)}"
+        what += f" --platform {platform}" if platform != current_platform() else ""
+    talk.hint(f"{what}, and the two will be combined")
