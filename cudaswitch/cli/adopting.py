@@ -14,7 +14,7 @@ from cudaswitch.adopting import adoption, set_damaged_aside
 from cudaswitch.changing import OwnStore, own_store
 from cudaswitch.cli import output
 from cudaswitch.cli.outcome import tell_of_building
-from cudaswitch.cli.packages import brought_up_to_date
+from cudaswitch.cli.refreshing import brought_up_to_date
 from cudaswitch.errors import StoreError
 from cudaswitch.holders import Holding, holdings, without_toolkit
 from cudaswitch.platforms import current_platform

@@ -75,7 +75,7 @@ def unset(name: str) -> None:
 
 def _change(name: str, value: Value | None) -> None:
     from cudaswitch.changing import own_store  # noqa: PLC0415  # only writing needs it
-    from cudaswitch.cli.packages import bring_up_to_date  # noqa: PLC0415  # the same
+    from cudaswitch.cli.refreshing import bring_up_to_date  # noqa: PLC0415  # the same
     from cudaswitch.configuring import change  # noqa: PLC0415  # the same
 
     # The change may make a file valid whose settings did not count until now.

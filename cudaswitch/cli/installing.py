@@ -11,7 +11,7 @@ from cudaswitch import sources, talk
 from cudaswitch.changing import own_store
 from cudaswitch.cli import options, output
 from cudaswitch.cli.outcome import tell_of_building, tell_of_no_toolkit
-from cudaswitch.cli.packages import bring_up_to_date
+from cudaswitch.cli.refreshing import bring_up_to_date
 from cudaswitch.cli.wanting import (
     LIBRARY_OF_FILE,
     Order,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,13 +11,8 @@ import click
 from cudaswitch import talk
 from cudaswitch.changing import own_store
 from cudaswitch.cli import output
-from cudaswitch.errors import (
-    CudaswitchError,
-    NotInstalledError,
-    RequestError,
-    StoreError,
-    brief,
-)
+from cudaswitch.cli.refreshing import bring_up_to_date, brought_up_to_date
+from cudaswitch.errors import NotInstalledError, RequestError, StoreError, brief
 from cudaswitch.holders import held_by, holdings
 from cudaswitch.paths import identity
 from cudaswitch.platforms import at_home
@@ -26,38 +20,6 @@ from cudaswitch.processes import users_of
 from cudaswitch.store import Store, all_stores, all_toolkits, dealias, find, followed
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import LONGEST_NAME, TAKEN, is_alias_name, parse_request, quote_request
-
-
-def bring_up_to_date() -> None:
-    """Update hooks, shims and ready files after a change of what is installed.
-
-    What a killed run did not get to is done too.
-    """
-    from cudaswitch import pins, ready, shims  # noqa: PLC0415  # only changes need it
-
-    own_store().settle()
-    pins.refresh()
-    try:
-        shims.refresh()
-    except StoreError as error:
-        # Only a caution: what was asked for is done.
-        talk.caution(error)
-    ready.refresh()
-
-
-@contextlib.contextmanager
-def brought_up_to_date() -> Iterator[None]:
-    """Update what depends on the store, even if a change of several steps ends half way.
-
-    In that case, only what ended it is reported.
-    """
-    try:
-        yield
-    except BaseException:
-        with contextlib.suppress(CudaswitchError, OSError):
-            bring_up_to_date()
-        raise
-    bring_up_to_date()
 
 
 @click.command("list", epilog=output.examples("cudaswitch list --json"))

@@ -25,7 +25,7 @@ from cudaswitch.cli.choosing import (
     project_file,
 )
 from cudaswitch.cli.outcome import tell_of_no_toolkit
-from cudaswitch.cli.packages import bring_up_to_date
+from cudaswitch.cli.refreshing import bring_up_to_date
 from cudaswitch.download.cache import workplace
 from cudaswitch.download.urls import HIDDEN, redact
 from cudaswitch.durable import write_atomically

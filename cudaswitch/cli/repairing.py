@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from cudaswitch import talk
 from cudaswitch.changing import OwnStore
-from cudaswitch.cli.packages import bring_up_to_date
+from cudaswitch.cli.refreshing import bring_up_to_date
 from cudaswitch.download.cache import workplace
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.install import Artifact

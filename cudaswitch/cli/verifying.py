@@ -10,7 +10,8 @@ import click
 from cudaswitch import talk
 from cudaswitch.changing import own_store
 from cudaswitch.cli import options, output
-from cudaswitch.cli.packages import bring_up_to_date, one_anywhere
+from cudaswitch.cli.packages import one_anywhere
+from cudaswitch.cli.refreshing import bring_up_to_date
 from cudaswitch.errors import StoreError
 from cudaswitch.store import Store, all_stores
 from cudaswitch.verifying import Finding, Report, check
