@@ -196,14 +196,15 @@ def unpin(name: str | None, prefix: Path | None, directory: Path | None, for_use
     The default is the pin of the active environment, or else of this directory.
     """
     place = chosen_place(name, prefix, directory, for_user)
-    done = pins.unpin_file(place) if isinstance(place, Path) else pins.unpin_environment(place)
-    shown = place if isinstance(place, Path) else place.prefix
+    if isinstance(place, Path):
+        done, told = pins.unpin_file(place), f"removed `{place}`"
+    else:
+        done, told = pins.unpin_environment(place), f"`{place.prefix}` is no longer pinned"
     if not done:
         raise CudaswitchError(
             _no_pin(place, for_user), "cudaswitch list shows what pins each toolkit"
         )
-    is_file = isinstance(place, Path)
-    talk.say(f"removed `{shown}`" if is_file else f"`{shown}` is no longer pinned")
+    talk.say(told)
 
 
 def _no_pin(place: Environment | Path, for_user: bool) -> str:

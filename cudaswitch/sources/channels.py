@@ -155,9 +155,11 @@ def channel_url(name: str, conda: Condarc = NOTHING_SET) -> str:
             f"`{redact(name)}` is not a channel",
             "give a name such as conda-forge or nvidia/label/cuda-12.4.1, a URL or a path",
         )
-    for known in (name, *(name[:at] for at in _slashes(name))):
+    known = name
+    while known:
         if known in conda.custom_channels:
             return f"{conda.custom_channels[known]}/{name}"
+        known = known.rpartition("/")[0]
     alias = settings.value("mirrors.conda") or conda.channel_alias or ALIAS
     return NAMED.get(name) or f"{alias.rstrip('/')}/{name}"
 
@@ -199,10 +201,6 @@ def named(channels: Sequence[Channel]) -> str:
 def usual_channels() -> Sequence[str]:
     """Return the names of the channels that are asked if the command names none."""
     return settings.value("channels") or read_condarc(os.environ).channels or CHANNELS
-
-
-def _slashes(name: str) -> list[int]:
-    return [at for at in range(len(name) - 1, 0, -1) if name[at] == "/"]
 
 
 def is_cuda(name: str) -> bool:

@@ -149,10 +149,11 @@ def _toolkits(channel: Channel) -> list[Record]:
 def _first(request: Request, channels: Sequence[Channel], platform: str) -> tuple[Channel, Record]:
     """Return the newest fitting toolkit of the first channel that has one."""
     for channel in channels:
-        fitting = [one for one in channel.own if one.name == SINGLE and _fits(request, one)]
+        single = [one for one in channel.own if one.name == SINGLE]
+        fitting = [one for one in single if request.accepts(one.version)]
         # The index for every platform (noarch) is large, and CUDA up to 11 is not in it.
         if not (fitting and request.prefix):
-            fitting = [one for one in _toolkits(channel) if _fits(request, one)]
+            fitting = [one for one in _toolkits(channel) if request.accepts(one.version)]
         if fitting:
             return channel, max(
                 fitting, key=lambda one: (one.version, one.name == SINGLE, *one.rank)
@@ -166,10 +167,6 @@ def _first(request: Request, channels: Sequence[Channel], platform: str) -> tupl
         f"no CUDA {request.text}{of} in {named(channels)}{request.asked}",
         instead(request, there) or check,
     )
-
-
-def _fits(request: Request, record: Record) -> bool:
-    return request.accepts(record.version)
 
 
 def _refuse_choice(components: str, toolkit: Record) -> None:
