@@ -42,43 +42,48 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
         raise click.UsageError("--yes requires --scan")
     store = own_store()
     if path is not None:
-        real = system.resolved(path)
-        system.refuse_environment(real)
-        detected = Version(version) if version else system.version_of(real)
-        cudnn = system.cudnn_of(real)
-        set_damaged_aside(store, detected, cudnn)
-        before = {kit.path: kit.name for kit in store.toolkits(required=True)}.get(str(real))
-        lacking = {one.file for one in _unanswered()} if before else set()
-        with brought_up_to_date():
-            kits = [adopt_toolkit(store, real, detected, cudnn)]
-        if before and before != kits[0].name:
-            talk.say(f"`{before}` is now called {kits[0].name}")
-            if lost := [one for one in _unanswered() if one.file not in lacking]:
-                telling.without_answer(lost)
-                talk.hint("pin them anew, or install what they ask for")
+        kits = [_adopt_at(store, path, version)]
     else:
         kits = _scanned(store)
         if yes:
             store.toolkits(required=True)
             with brought_up_to_date():
-                kits = list(_adopted(store, kits))
+                kits = list(_adopt_each(store, kits))
     adopted = {kit.name: kit.path for kit in store.toolkits()}
-
-    def is_adopted(kit: Toolkit) -> bool:
-        return adopted.get(kit.name) == kit.path
-
+    known = [adopted.get(kit.name) == kit.path for kit in kits]
     if as_json:
-        talk.data({"toolkits": [{**kit.to_json(), "adopted": is_adopted(kit)} for kit in kits]})
+        rows = zip(kits, known, strict=True)
+        talk.data({"toolkits": [{**kit.to_json(), "adopted": is_known} for kit, is_known in rows]})
         return
     only_looks = scan and not yes
-    marks = ["adopted" if only_looks and is_adopted(kit) else "" for kit in kits]
+    marks = ["adopted" if only_looks and is_known else "" for is_known in known]
     talk.table([(kit.name, kit.path, mark) for kit, mark in zip(kits, marks, strict=True)])
-    for kit in kits if path is not None or yes else []:
-        tell_of_building(kit, store.compiler_of(kit))
-    if only_looks and not kits:
+    if not only_looks:
+        for kit in kits:
+            tell_of_building(kit, store.compiler_of(kit))
+    elif not kits:
         talk.say("no toolkit found on this machine")
-    elif only_looks and not all(marks):
+    elif not all(known):
         talk.hint("cudaswitch adopt PATH, or cudaswitch adopt --scan --yes for all")
+
+
+def _adopt_at(store: OwnStore, path: Path, version: str | None) -> Toolkit:
+    """Adopt one toolkit; say so if it had another name, which others may ask for."""
+    real = system.resolved(path)
+    system.refuse_environment(real)
+    detected = Version(version) if version else system.version_of(real)
+    cudnn = system.cudnn_of(real)
+    set_damaged_aside(store, detected, cudnn)
+    before = {kit.path: kit.name for kit in store.toolkits(required=True)}.get(str(real))
+    lacking = {one.file for one in _unanswered()} if before else set()
+    with brought_up_to_date():
+        kit = adopt_toolkit(store, real, detected, cudnn)
+    if before and before != kit.name:
+        talk.say(f"`{before}` is now called {kit.name}")
+        if lost := [one for one in _unanswered() if one.file not in lacking]:
+            telling.without_answer(lost)
+            talk.hint("pin them anew, or install what they ask for")
+    return kit
 
 
 def _unanswered() -> list[Holding]:
@@ -101,7 +106,7 @@ def _scanned(store: Store) -> list[Toolkit]:
     ]
 
 
-def _adopted(store: OwnStore, found: Sequence[Toolkit]) -> Iterator[Toolkit]:
+def _adopt_each(store: OwnStore, found: Sequence[Toolkit]) -> Iterator[Toolkit]:
     """Adopt each toolkit; say why if one cannot be adopted."""
     for kit in found:
         words = (store, Path(kit.path), kit.version, kit.cudnn)
