@@ -16,7 +16,8 @@ from pathlib import Path
 
 from cudaswitch.changing import OwnStore
 from cudaswitch.contents import is_closed
-from cudaswitch.download.cache import WORK, Part, idle
+from cudaswitch.download.cache import WORK, idle
+from cudaswitch.download.parts import Part
 from cudaswitch.durable import abandoned
 from cudaswitch.environments import WANT_LIMIT, environment_pinned_by
 from cudaswitch.errors import StoreError, hint_for

@@ -16,29 +16,24 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from cudaswitch import settings
+from cudaswitch.download.parts import Part, Record, read_record, write_record
 from cudaswitch.durable import make_link, write_atomically
 from cudaswitch.errors import StoreError, hint_for
 from cudaswitch.healing import heal
 from cudaswitch.locks import Lock, held
-from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.ownership import refuse_sudo
 from cudaswitch.paths import listed
-from cudaswitch.regular import read_json
-from cudaswitch.toolkit import is_sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import hashlib
-    from typing import BinaryIO
 
 PIECE = 1 << 20
 """Bytes read and written at once (measured: 1.7 x as fast as 8 KiB)."""
@@ -47,23 +42,6 @@ IN_USE = "in-use"
 WORK = "work-"
 """What the names of processes' working folders begin with."""
 _POLL = 0.2
-_RECORD_LIMIT = 1 << 20
-_JOURNAL_LINE = re.compile(rb"([0-9]{1,18}) ([0-9]{1,18})\n")
-
-
-class Record(NamedTuple):
-    """What is known of the content of a URL. `url` is redacted; `size` is in bytes.
-
-    `etag` and `modified` are the server's headers, as sent; `sha256` is empty until the
-    whole file has arrived.
-    """
-
-    url: str
-    name: str
-    size: int | None = None
-    sha256: str = ""
-    etag: str = ""
-    modified: str = ""
 
 
 def url_key(url: str) -> str:
@@ -91,141 +69,12 @@ def feed(digest: hashlib._Hash, path: Path) -> None:
             digest.update(piece)
 
 
-def read_record(path: Path) -> Record | None:
-    """Read a record; anything that is not one counts as absent, since it can be fetched anew."""
-    try:
-        data = read_json(path, _RECORD_LIMIT)
-        record = Record(**{name: data[name] for name in Record._fields})
-        # The sha256 becomes a file name in the cache.
-        return record if record.sha256 == "" or is_sha256(record.sha256) else None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
-
-
-def write_record(path: Path, record: Record) -> None:
-    """Write a record whole or not at all. Not flushed: what it says is checked on reading."""
-    write_atomically(path, json.dumps(record._asdict()), lasting=False)
-
-
 def write_note(path: Path, text: str, *, lasting: bool = True) -> None:
     """Write a small file into the cache, whole or not at all. Raises StoreError."""
     try:
         write_atomically(path, text, lasting=lasting)
     except OSError as error:
         raise StoreError(f"cannot write `{path}`: {error.strerror}") from None
-
-
-Span = tuple[int, int]
-"""From the first byte to the one after the last."""
-
-
-def gaps(spans: list[Span], total: int) -> list[Span]:
-    """Return what is missing of `total` bytes, in order, if `spans` (sorted) are there."""
-    missing, at = [], 0
-    for start, end in spans:
-        if start > at:
-            missing.append((at, min(start, total)))
-        at = max(at, end)
-    return [*missing, (at, total)] if at < total else missing
-
-
-class Part:
-    """The file that a download grows in, and its note: the record it began under.
-
-    What came in ranges is recorded in a journal, one line for each piece; without a
-    journal, the file has no holes.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.journal_path = path.with_name(path.name + ".ranges")
-        self._journal: BinaryIO | None = None
-        self._spans: list[Span] | None = None
-
-    @property
-    def note_path(self) -> Path:
-        return self.path.with_name(self.path.name + ".json")
-
-    @property
-    def size(self) -> int:
-        try:
-            return self.path.stat().st_size
-        except FileNotFoundError:
-            return 0
-
-    @property
-    def arrived(self) -> int:
-        """Bytes that are there, without the holes."""
-        return sum(end - start for start, end in self.spans())
-
-    @property
-    def has_holes(self) -> bool:
-        return os.path.exists(self.journal_path)
-
-    def spans(self) -> list[Span]:
-        """Return the spans that are there, sorted and merged."""
-        if self._spans is None:
-            if not self.has_holes:
-                return [(0, size)] if (size := self.size) else []
-            self._spans = []
-            journal = b""
-            # The process that writes the journal may have finished, and removed it.
-            with contextlib.suppress(FileNotFoundError):
-                journal = self.journal_path.read_bytes()
-            for line in journal.splitlines(keepends=True):
-                # A kill may have cut the last line short, which changes its number.
-                if match := _JOURNAL_LINE.fullmatch(line):
-                    self._insert((int(match[1]), min(int(match[2]), self.size)))
-        return self._spans
-
-    def begin_ranges(self) -> None:
-        """From now on the file may have holes: record what is there so far."""
-        if self._journal is None:
-            spans = self.spans()
-            self._spans = list(spans)
-            self._journal = self.journal_path.open("ab", buffering=0)
-            self._journal.write(b"\n" + b"".join(b"%d %d\n" % span for span in spans))
-
-    def note(self, span: Span) -> None:
-        """Record a span that has just been written. Only one thread at a time may call this."""
-        if self._journal is None:
-            raise ValueError("begin_ranges comes first")
-        self._journal.write(b"%d %d\n" % span)
-        self._insert(span)
-
-    def open(self) -> BinaryIO:
-        return self.path.open("r+b", buffering=0)
-
-    def _insert(self, span: Span) -> None:
-        # A new list, as another thread may be reading the old one.
-        merged: list[Span] = []
-        for start, end in sorted([*(self._spans or ()), span]):
-            if merged and start <= merged[-1][1]:
-                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-            elif start < end:
-                merged.append((start, end))
-        self._spans = merged
-
-    def _forget_ranges(self) -> None:
-        if self._journal is not None:
-            self._journal.close()
-        self._journal, self._spans = None, None
-        self.journal_path.unlink(missing_ok=True)
-
-    def begin(self, record: Record) -> None:
-        """Empty the part, then note the validators under which its bytes are sent."""
-        self.drop()
-        self.path.write_bytes(b"")
-        write_record(self.note_path, record)
-
-    def finish(self) -> None:
-        """Remove what is next to the part, which has been given its final name."""
-        self._forget_ranges()
-        self.note_path.unlink(missing_ok=True)
-
-    def drop(self) -> None:
-        self.path.unlink(missing_ok=True)
-        self.finish()
 
 
 class Cache:

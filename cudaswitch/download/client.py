@@ -14,8 +14,9 @@ from requests.utils import get_auth_from_url, select_proxy, urldefragauth
 
 from cudaswitch import __version__
 from cudaswitch.download.access import ANYBODY, Access, Limits
-from cudaswitch.download.cache import PIECE, Record
+from cudaswitch.download.cache import PIECE
 from cudaswitch.download.failures import failure, http_date
+from cudaswitch.download.parts import Record
 from cudaswitch.download.patience import ImpatientAdapter, in_time
 from cudaswitch.download.urls import file_name, redact, refused
 from cudaswitch.errors import SourceError

@@ -15,9 +15,9 @@ from threading import Event, Lock, Thread
 from typing import BinaryIO
 
 from cudaswitch.download.access import GRACE, Access, Limits
-from cudaswitch.download.cache import Part, Record, Span, gaps
 from cudaswitch.download.client import Session, ask, range_of, read_some
 from cudaswitch.download.failures import AGAIN, Pace, StoppedError, TransientError
+from cudaswitch.download.parts import Part, Record, Span, gaps
 from cudaswitch.errors import SourceError
 from cudaswitch.regular import write_out
 

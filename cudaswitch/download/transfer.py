@@ -19,7 +19,7 @@ import requests
 from tqdm import tqdm
 
 from cudaswitch.download.access import Access, Limits
-from cudaswitch.download.cache import PIECE, Cache, Part, Record, feed, read_record
+from cudaswitch.download.cache import PIECE, Cache, feed
 from cudaswitch.download.client import (
     Session,
     ask,
@@ -30,6 +30,7 @@ from cudaswitch.download.client import (
     takes_ranges,
 )
 from cudaswitch.download.failures import Pace, StoppedError, TransientError, broken
+from cudaswitch.download.parts import Part, Record, read_record
 from cudaswitch.download.ranges import ChangedError, Ranges, is_worth_it
 from cudaswitch.download.urls import refused
 from cudaswitch.errors import SourceError, StoreError, UnreachableError

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from cudaswitch import settings
-from cudaswitch.download.cache import Record, read_record, write_record
 from cudaswitch.download.fetching import fetch
+from cudaswitch.download.parts import Record, read_record, write_record
 from cudaswitch.errors import SourceError, StoreError
 from cudaswitch.shells.spelling import setting_here
 from downloads.served import CONTENT, HASH, whole_files

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from cudaswitch.download.cache import Part, gaps
 from cudaswitch.download.fetching import fetch
+from cudaswitch.download.parts import Part, gaps
 from cudaswitch.download.ranges import CONNECTIONS, is_worth_it
 from cudaswitch.errors import SourceError
 from http_modes import random_bytes

@@ -35,8 +35,8 @@ from cudaswitch.detect.reading import Reading
 from cudaswitch.doctor.messages import messages
 from cudaswitch.doctor.scripts import exit_in, settings_of
 from cudaswitch.download.access import ANYBODY
-from cudaswitch.download.cache import Part, read_record
 from cudaswitch.download.failures import _retry_after, http_date
+from cudaswitch.download.parts import Part, read_record
 from cudaswitch.download.urls import file_name, redact
 from cudaswitch.environments import environment_at, read_request
 from cudaswitch.errors import CudaswitchError
