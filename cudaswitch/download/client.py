@@ -174,7 +174,7 @@ def takes_ranges(response: requests.Response) -> bool:
     return response.headers.get("Accept-Ranges", "").strip().lower() == "bytes"
 
 
-def range_of(response: requests.Response, span: tuple[int, int], note: Record) -> bool:
+def is_range(response: requests.Response, span: tuple[int, int], note: Record) -> bool:
     """Tell whether a 206 is exactly the span that was asked for, of the file that was begun."""
     headers = response.headers
     match = _CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import random
 import ssl
-import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
@@ -159,20 +158,3 @@ def http_date(text: str) -> datetime | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
-
-
-class Pace:
-    """Demands a minimum speed: otherwise a server could send a byte now and then for ever."""
-
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-        self.began, self.arrived = time.monotonic(), 0
-
-    def check(self, arrived: int) -> None:
-        self.arrived += arrived
-        spent = time.monotonic() - self.began
-        if spent <= self.limits.timeout:
-            return
-        if self.arrived < self.limits.floor * spent:
-            raise TransientError(f"it was slower than {self.limits.floor} bytes per second")
-        self.began, self.arrived = time.monotonic(), 0

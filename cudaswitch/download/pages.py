@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from cudaswitch.download.access import Limits
 from cudaswitch.download.client import Session, ask, read_some
-from cudaswitch.download.failures import Pace, TransientError, broken
+from cudaswitch.download.failures import TransientError, broken
+from cudaswitch.download.patience import Pace
 from cudaswitch.download.urls import refused
 
 

@@ -1,7 +1,7 @@
 """Against servers that send a byte now and then: a socket's time-out begins anew with each.
 
 What is read in one go, the head of an answer or the line before a chunk, must arrive completely
-within the time that is allowed for a single byte.
+within the time that is allowed for a single byte, and everything at a minimum speed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,29 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
+from cudaswitch.download.access import Limits
+from cudaswitch.download.failures import TransientError
+
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+
+
+class Pace:
+    """Demands a minimum speed of a transfer."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.began, self.arrived = time.monotonic(), 0
+
+    def check(self, arrived: int) -> None:
+        """Count what has just arrived, in bytes. Raises TransientError if all is too slow."""
+        self.arrived += arrived
+        spent = time.monotonic() - self.began
+        if spent <= self.limits.timeout:
+            return
+        if self.arrived < self.limits.floor * spent:
+            raise TransientError(f"it was slower than {self.limits.floor} bytes per second")
+        self.began, self.arrived = time.monotonic(), 0
 
 
 class _Line(io.RawIOBase):

@@ -15,9 +15,10 @@ from threading import Event, Lock, Thread
 from typing import BinaryIO
 
 from cudaswitch.download.access import GRACE, Access, Limits
-from cudaswitch.download.client import Session, ask, range_of, read_some
-from cudaswitch.download.failures import AGAIN, Pace, StoppedError, TransientError
+from cudaswitch.download.client import Session, ask, is_range, read_some
+from cudaswitch.download.failures import AGAIN, StoppedError, TransientError
 from cudaswitch.download.parts import Part, Record, Span, gaps
+from cudaswitch.download.patience import Pace
 from cudaswitch.errors import SourceError
 from cudaswitch.regular import write_out
 
@@ -135,7 +136,7 @@ class Ranges:
             with ask(session, self.url, headers, self.limits) as response:
                 if response.status_code in AGAIN:
                     raise TransientError(f"the server answered {response.status_code}")
-                if not range_of(response, span, self.record):
+                if not is_range(response, span, self.record):
                     raise ChangedError
                 pace = Pace(self.limits)
                 while not self._end.is_set() and (piece := read_some(response, self.limits)):

@@ -29,8 +29,9 @@ from cudaswitch.download.client import (
     refuse_coding,
     takes_ranges,
 )
-from cudaswitch.download.failures import Pace, StoppedError, TransientError, broken
+from cudaswitch.download.failures import StoppedError, TransientError, broken
 from cudaswitch.download.parts import Part, Record, read_record
+from cudaswitch.download.patience import Pace
 from cudaswitch.download.ranges import ChangedError, Ranges, is_worth_it
 from cudaswitch.download.urls import refused
 from cudaswitch.errors import SourceError, StoreError, UnreachableError
