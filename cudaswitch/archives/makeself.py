@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cudaswitch.archives.faults import DamagedError, ForeignError, shown
-from cudaswitch.archives.streams import decoded
+from cudaswitch.archives.streams import decoded, packing_of
 from cudaswitch.archives.tarball import BLOCK
 
 SCRIPT_BYTES = 1 << 20
@@ -26,7 +26,6 @@ _LINES = re.compile(rb'\bhead -n ([0-9]{1,6}) "\$[01]"')
 _NUMBER = re.compile(rb"[0-9]{1,15}")
 _MD5 = re.compile(rb"[0-9a-f]{32}")
 _DRIVER = re.compile(rb"NVIDIA-Linux-")
-_PACKINGS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _TAR_MAGIC_AT = 257
 
 
@@ -34,7 +33,7 @@ _TAR_MAGIC_AT = 257
 class Header:
     """What the script says: `offset` and `size` (bytes) of the packed tar after it.
 
-    `packing` is a key of streams.DECODERS, None for a bare tar; `md5` is None where the maker
+    `packing` is as for streams.decoded, None for a bare tar; `md5` is None where the maker
     states none.
     """
 
@@ -91,11 +90,9 @@ def _end_of_line(start: bytes, number: int) -> int:
 
 def _packing(start: bytes, offset: int, label: str) -> str | None:
     first = start[offset : offset + BLOCK]
-    for magic, packing in _PACKINGS.items():
-        if first.startswith(magic):
-            return packing
-    if first[_TAR_MAGIC_AT:].startswith(b"ustar"):
-        return None
+    packing = packing_of(first)
+    if packing or first[_TAR_MAGIC_AT:].startswith(b"ustar"):
+        return packing
     raise ForeignError(f"is a runfile ({shown(label)}) packed in a way that cudaswitch cannot read")
 
 

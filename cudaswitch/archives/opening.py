@@ -7,12 +7,11 @@ from cudaswitch.archives.faults import ForeignError
 from cudaswitch.archives.layout import Layout
 from cudaswitch.archives.nvidia import NvidiaTarball, NvidiaZip
 from cudaswitch.archives.runfiles import Runfile
-from cudaswitch.archives.streams import Source
+from cudaswitch.archives.streams import Source, packing_of
 from cudaswitch.archives.wheels import Wheel
 from cudaswitch.archives.zips import ZipDirectory
 
-TAR_PACKINGS = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\0": "xz"}
-BZIP2, ZIP, SCRIPT = b"BZh", b"PK\3\4", b"#!"
+ZIP, SCRIPT = b"PK\3\4", b"#!"
 FOREIGN = {
     b"<": "is a web page, not an archive",
     b"{": "is a JSON file, not an archive",
@@ -30,10 +29,10 @@ _PAGE_HINT = "download it again: the link led to a page, perhaps a login page"
 def layout_of(source: Source, file_name: str) -> Layout:
     """Return the layout of the archive; ForeignError when cudaswitch knows no such format."""
     start = source.read_at(0, min(source.size, 8))
-    for packing, form in TAR_PACKINGS.items():
-        if start.startswith(packing):
-            return NvidiaTarball(source, file_name, form)
-    if start.startswith(BZIP2):
+    packing = packing_of(start)
+    if packing in ("gzip", "xz"):
+        return NvidiaTarball(source, file_name, packing)
+    if packing == "bzip2":
         return CondaTarball(source, file_name)
     if start.startswith(ZIP):
         return _zip_layout(source, file_name)

@@ -17,8 +17,7 @@ from typing import Protocol
 
 from isal import isal_zlib
 
-from cudaswitch.archives import xz
-from cudaswitch.archives.bzip2 import decoded_blocks
+from cudaswitch.archives import bzip2, xz
 from cudaswitch.archives.faults import DamagedError, ForeignError, UnsafeError
 from cudaswitch.archives.threads import PIECE, Hash
 
@@ -29,7 +28,13 @@ else:
 
 MAX_WINDOW_LOG = 27
 """128 MiB: the largest window or dictionary that a decoder may be told to keep."""
-GZIP_MAGIC = b"\x1f\x8b"
+_GZIP_MAGIC = b"\x1f\x8b"
+_PACKINGS = {
+    _GZIP_MAGIC: "gzip",
+    bzip2.HEADER: "bzip2",
+    xz.MAGIC: "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
 _GZIP_START, _GZIP_RESERVED = 4, 0xE0
 
 
@@ -169,7 +174,7 @@ class InflateDecoder:
 
 def _is_gzip(start: bytes) -> bool:
     """Tell whether `start` can begin a header (RFC 1952, 2.3); ISA-L does not check all of it."""
-    magic, flags = GZIP_MAGIC + b"\x08", start[3:]
+    magic, flags = _GZIP_MAGIC + b"\x08", start[3:]
     return magic.startswith(start[:3]) and not (flags and flags[0] & _GZIP_RESERVED)
 
 
@@ -221,13 +226,18 @@ InflateError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # s
 DECODE_ERRORS = (OSError, ValueError, EOFError, InflateError, lzma.LZMAError, zstd.ZstdError)
 
 
+def packing_of(start: bytes) -> str | None:
+    """Return how something is packed, by its first bytes, as `decoded` takes it; None if not."""
+    return next((form for magic, form in _PACKINGS.items() if start.startswith(magic)), None)
+
+
 def decoded(pieces: Iterator[bytes], form: str) -> Iterator[bytes]:
     """Yield the decoded bytes of one or more concatenated streams of `form`.
 
     That is `bzip2`, or one of DECODERS.
     """
     if form == "bzip2":
-        yield from decoded_blocks(pieces)
+        yield from bzip2.decoded_blocks(pieces)
         return
     if form == "xz":
         pieces = yield from xz.decoded_blocks(pieces, _lzma_decoder)
