@@ -17,7 +17,6 @@ from rattler.index import index_fs
 import builders
 from cudaswitch.errors import SourceError
 from cudaswitch.sources import shards
-from cudaswitch.sources.channels import is_cuda
 from cudaswitch.sources.conda import Channels
 from cudaswitch.sources.repodata import read_channel
 from cudaswitch.versions import parse_request
@@ -50,7 +49,7 @@ def server(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 
 def read(server: FolderServer, *, offline: bool = False) -> dict[str, dict[str, Any]]:
-    return read_channel(f"{server.url}/channel/linux-64", is_cuda, offline=offline)
+    return read_channel(f"{server.url}/channel/linux-64", offline=offline)
 
 
 def whole(server: FolderServer) -> list[int]:
@@ -105,7 +104,7 @@ def test_a_toolkit_comes_by_them(server: FolderServer, tmp_path: Path) -> None:
 
 
 def test_a_folder_of_shards(server: FolderServer, tree: Path) -> None:
-    local = read_channel((tree / "channel/linux-64").as_uri(), is_cuda, offline=False)
+    local = read_channel((tree / "channel/linux-64").as_uri(), offline=False)
     assert local == read(server)
 
 
@@ -237,5 +236,5 @@ def test_a_server_that_does_not_answer_is_asked_once(
         threading.Thread(target=hang_up, daemon=True).start()
         folder = f"http://127.0.0.1:{listening.getsockname()[1]}/channel/linux-64"
         with pytest.raises(SourceError):
-            read_channel(folder, is_cuda, offline=False)
+            read_channel(folder, offline=False)
     assert asked == [INDEX]

@@ -101,6 +101,11 @@ def named_component(name: str) -> str | None:
     return bare if _NVIDIAS.match(name.lower().replace("_", "-")) else None
 
 
+def is_cuda(name: str) -> bool:
+    """Tell whether a package of that name, in conda's spelling, may be part of CUDA or cuDNN."""
+    return name.startswith("cuda-") or named_component(name) in COMPONENTS
+
+
 def component_with(library: str) -> str:
     """Return the component that has a library: `cublasLt`, `cudnn_ops`, `cudart_static`."""
     name = library.partition("_")[0]

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cudaswitch import settings
-from cudaswitch.archives.components import COMPONENTS, named_component
 from cudaswitch.download.access import ANYBODY, Access
 from cudaswitch.download.several import WantedFile
 from cudaswitch.download.urls import redact
@@ -97,9 +96,7 @@ class Channel:
         first: SourceError | None = None
         for url in self._urls:
             try:
-                found = read_channel(
-                    f"{url}/{subdir}", is_cuda, offline=self._offline, access=self.access
-                )
+                found = read_channel(f"{url}/{subdir}", offline=self._offline, access=self.access)
             except NotFoundError:
                 self.unread |= self._offline and not url.startswith("file:")
                 return ()
@@ -201,11 +198,6 @@ def named(channels: Sequence[Channel]) -> str:
 def usual_channels() -> Sequence[str]:
     """Return the names of the channels that are asked if the command names none."""
     return settings.value("channels") or read_condarc(os.environ).channels or CHANNELS
-
-
-def is_cuda(name: str) -> bool:
-    """Tell whether a package of that name may be part of CUDA or cuDNN."""
-    return name.startswith("cuda-") or named_component(name) in COMPONENTS
 
 
 def _record(file: str, channel: Channel, subdir: str, data: Mapping[str, Any]) -> Record | None:

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cudaswitch.archives.components import is_cuda
 from cudaswitch.archives.faults import FaultError
 from cudaswitch.archives.streams import Source, decoded
 from cudaswitch.download.access import ANYBODY, Access
@@ -43,19 +44,16 @@ RECORDS = 50_000
 _SECTIONS = ("packages", "packages.conda")
 _FORMS = (("repodata.json.zst", "zstd"), ("repodata.json", None))
 _KEPT = 1
-"""Version of what is kept in the cache: increase it when other records are wanted."""
+"""Version of what is kept in the cache: increase it when `is_cuda` wants other records."""
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
-def read_channel(
-    folder: str, wanted: Callable[[str], bool], *, offline: bool, access: Access = ANYBODY
-) -> Records:
-    """Return the records of a channel's folder (URL up to the platform) by file name.
+def read_channel(folder: str, *, offline: bool, access: Access = ANYBODY) -> Records:
+    """Return the records of CUDA in a channel's folder (URL up to the platform) by file name.
 
-    `wanted` tells by a package's name whether its records are wanted. Raises NotFoundError if
-    there is no index, SourceError if it cannot be fetched or read.
+    Raises NotFoundError if there is no index, SourceError if it cannot be fetched or read.
     """
-    sharded = _sharded(folder, wanted, offline, access)
+    sharded = _sharded(folder, offline, access)
     if sharded is not None:
         return sharded
     missing: NotFoundError | None = None
@@ -67,7 +65,7 @@ def read_channel(
             missing = error
             continue
         try:
-            return _kept(path, partial(_whole, form, wanted))
+            return _kept(path, partial(_whole, form))
         except (FaultError, ValueError, RecursionError) as error:
             raise SourceError(
                 f"cannot use `{redact(url)}`: it is not a channel index ({error})",
@@ -76,10 +74,8 @@ def read_channel(
     raise missing or NotFoundError(f"no index in `{redact(folder)}`")
 
 
-def _sharded(
-    folder: str, wanted: Callable[[str], bool], offline: bool, access: Access
-) -> Records | None:
-    """Return the wanted records from shards; None if there are none that can be used.
+def _sharded(folder: str, offline: bool, access: Access) -> Records | None:
+    """Return the records from shards; None if there are none that can be used.
 
     A channel that has shards has the whole index as well.
     """
@@ -91,7 +87,7 @@ def _sharded(
     except SourceError:
         # For files that they do not have, some servers answer with 403, or with a web page.
         return None
-    read = partial(shards.read_shards, url=url, wanted=wanted, offline=offline, access=access)
+    read = partial(shards.read_shards, url=url, offline=offline, access=access)
     try:
         return _kept(path, read)
     except (SourceError, FaultError, ValueError, RecursionError):
@@ -119,16 +115,12 @@ def _few(records: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, d
         yield found
 
 
-def _whole(
-    form: str | None, wanted: Callable[[str], bool], source: Source
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    return read_records(decoded(source.pieces(), form) if form else source.pieces(), wanted)
+def _whole(form: str | None, source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
+    return read_records(decoded(source.pieces(), form) if form else source.pieces())
 
 
-def read_records(
-    pieces: Iterator[bytes], wanted: Callable[[str], bool]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the wanted records of an index. Raises ValueError if it is not one."""
+def read_records(pieces: Iterator[bytes]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield an index's records of CUDA. Raises ValueError if it is not one."""
     text, length = _Text(pieces), 0
     for section in text.members():
         if section not in _SECTIONS:
@@ -136,7 +128,7 @@ def read_records(
             continue
         for file in text.members():
             record = text.value()
-            if wanted(file.rsplit("-", 2)[0]) and isinstance(record, dict):
+            if is_cuda(file.rsplit("-", 2)[0]) and isinstance(record, dict):
                 # In memory, a list takes many times the two characters that it has here.
                 length += text.length
                 if length > RECORDS_LIMIT:

@@ -8,12 +8,13 @@ Format: CEP 16, "Sharded repodata".
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import msgpack  # type: ignore[import-untyped]  # it has no types
 
+from cudaswitch.archives.components import is_cuda
 from cudaswitch.archives.streams import Source, decoded
 from cudaswitch.download.access import Access
 from cudaswitch.download.several import WantedFile, fetch_all
@@ -29,16 +30,15 @@ VALUES = 1_000_000
 
 
 def read_shards(
-    index: Source, *, url: str, wanted: Callable[[str], bool], offline: bool, access: Access
+    index: Source, *, url: str, offline: bool, access: Access
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the wanted records by the file names of their packages; `index` is from `url`.
+    """Yield the records of CUDA by the file names of their packages; `index` is from `url`.
 
-    `wanted` tells by a package's name whether its records are wanted. Raises ValueError or
-    FaultError if something is malformed, and what `fetch_all` raises.
+    Raises ValueError or FaultError if something is malformed, and what `fetch_all` raises.
     """
     told = _content(index)
     shards = _map(told.get("shards"))
-    names = [name for name in shards if isinstance(name, str) and wanted(name)]
+    names = [name for name in shards if isinstance(name, str) and is_cuda(name)]
     place = _place(url, _map(told.get("info")).get("shards_base_url", ""))
     needed = [_shard(place, shards[name], access) for name in names]
     files = fetch_all(needed, cache(), offline=offline, limit=LIMIT, show=False)

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from cudaswitch.archives.components import CUDA_NUMBERED, PIECES, named_component
+from cudaswitch.archives.components import CUDA_NUMBERED, PIECES, is_cuda, named_component
 from cudaswitch.download.urls import redact
 from cudaswitch.errors import SourceError
-from cudaswitch.sources.channels import Channel, Record, is_cuda
+from cudaswitch.sources.channels import Channel, Record
 from cudaswitch.sources.components import chosen
 from cudaswitch.versions import Version
 
