@@ -40,12 +40,12 @@ def identify(path: Path, origin: str | None = None) -> Package:
 def unpack(path: Path, tree: Path, info: Path, origin: str | None = None) -> Package:
     """Unpack the archive at `path` into the existing, empty folder `tree`, and verify it.
 
-    conda's `info/` goes to the empty folder `info`. The file is opened once and
-    hashed in the same pass.
-    Returns the package with its sha256 and an entry for each file and link, sorted by path.
-    Raises ArchiveError, naming `origin` if given, when anything is wrong; what was written
-    until then is in `tree` and `info` only, and the caller has to remove it. Nothing is flushed to
-    disk (fsync) here.
+    conda's `info/` goes to the empty folder `info`. The file is opened once and hashed in the same
+    pass. Returns the package with its sha256 and an entry for each file and link, sorted by path.
+
+    Raises ArchiveError, naming `origin` if given, when anything is wrong; what was written until
+    then is in `tree` and `info` only, and the caller has to remove it. Nothing is flushed to disk
+    (fsync) here.
     """
     with naming(path, origin), Source(path) as source, ExitStack() as open_things:
         layout = layout_of(source, path.name)

@@ -13,7 +13,7 @@ from cudaswitch.cli import options, output
 from cudaswitch.compat.compilers import Bounds
 from cudaswitch.detect.facts import facts_of
 from cudaswitch.detect.toolkits import absent
-from cudaswitch.environments import active_environment, environment_at
+from cudaswitch.environments import Environment, active_environment, environment_at
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.hostcompiler import bounds
 from cudaswitch.named import environment_named
@@ -48,17 +48,7 @@ def resolve(
     """
     if name is not None and prefix:
         raise click.UsageError("give only one of -n and -p")
-    if name is not None:
-        environment = environment_named(name, os.environ)
-    elif prefix:
-        environment = environment_at(prefix)
-    else:
-        active = active_environment(os.environ)
-        if active is None:
-            raise CudaswitchError(
-                "no environment is active", "activate one, or name it with -n or -p"
-            )
-        environment = active
+    environment = _environment(name, prefix)
     facts = facts_of(Path(environment.prefix), driver=driver, cc=cc, gcc=gcc, platform=platform)
     resolution = resolve_facts(facts, all_present(), _accepts, absent)
     if as_json:
@@ -68,6 +58,16 @@ def resolve(
         width = (os.get_terminal_size().columns or None) if sys.stdout.isatty() else None
         for text in explain(resolution, width).splitlines():
             talk.line(text)
+
+
+def _environment(name: str | None, prefix: Path | None) -> Environment:
+    if name is not None:
+        return environment_named(name, os.environ)
+    if prefix:
+        return environment_at(prefix)
+    if active := active_environment(os.environ):
+        return active
+    raise CudaswitchError("no environment is active", "activate one, or name it with -n or -p")
 
 
 def _accepts(kit: Toolkit) -> Bounds | None:

@@ -1,8 +1,7 @@
 """A channel's index in shards: a list of its packages, and a file for each of them.
 
 The whole index of a large channel has a hundred megabytes; the few needed shards have a
-thousandth of that.
-Format: CEP 16, "Sharded repodata".
+thousandth of that. Format: CEP 16, "Sharded repodata".
 """
 
 from __future__ import annotations

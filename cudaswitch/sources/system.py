@@ -35,12 +35,11 @@ def resolved(path: Path) -> Path:
 
     Raises SourceError when there is no toolkit.
     """
+    place = Path(at_home(str(path)))
     try:
-        real = Path(at_home(str(path))).resolve(strict=True)
-    except (OSError, RuntimeError) as error:
-        if isinstance(error, (FileNotFoundError, NotADirectoryError)) and not os.path.lexists(
-            at_home(str(path))
-        ):
+        real = place.resolve(strict=True)
+    except (OSError, RuntimeError) as error:  # RuntimeError: a link to itself, before Python 3.13
+        if isinstance(error, FileNotFoundError | NotADirectoryError) and not os.path.lexists(place):
             is_link = re.match(r"(?:https?|file|ftp):/", str(path))
             hint = "for a URL, use cudaswitch install" if is_link else "cudaswitch adopt --scan"
             raise SourceError(f"there is no `{path}`", hint) from None
