@@ -35,7 +35,7 @@ _CUT = "its bzip2 data is cut short"
 
 
 def _patterns(magic: int) -> tuple[bytes, ...]:
-    """Return five whole bytes of a magic number of which 7, 6, ... 0 bits come before them."""
+    """Return the five whole bytes of a magic number that follow its first 7, 6, ... 0 bits."""
     return tuple((magic >> shift & (1 << 40) - 1).to_bytes(5, "big") for shift in range(1, 9))
 
 

@@ -104,5 +104,5 @@ def sha256_of(path: Path) -> str:
     """Return the sha256 (hex) of a regular file. Raises ArchiveError when it cannot be read."""
     with naming(path), Source(path) as source:
         for _ in source.pieces():
-            """Reading is hashing."""
+            pass  # reading is hashing
         return source.sha256

@@ -84,11 +84,11 @@ class ZipDirectory:
             with closing(ahead(content) if record.size >= LARGE else content) as unread:
                 yield record, unread
                 for _ in unread:
-                    """What the caller left."""
+                    pass  # what the caller left
         if self._source.read(len(self._bytes)) != self._bytes:
             raise DamagedError("it changed while it was read")
         for _ in self._source.pieces():
-            """The end records, which only the hash still needs."""
+            pass  # the end records, which only the hash still needs
 
     def look(self) -> Generator[Member, None, None]:
         """Yield every member; its content is read only when asked for."""

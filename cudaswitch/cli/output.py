@@ -26,7 +26,7 @@ def examples(*commands: str) -> str:
 
 def size(count: int) -> str:
     """Spell a number of bytes for people."""
-    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+    for unit, name, digits in ((1 << 30, "GiB", 1), (1 << 20, "MiB", 0), (1 << 10, "KiB", 0)):
         if count >= unit:
-            return f"{count / unit:.1f} {name}" if unit == 1 << 30 else f"{count / unit:.0f} {name}"
+            return f"{count / unit:.{digits}f} {name}"
     return f"{count} B"

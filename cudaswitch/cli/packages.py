@@ -44,7 +44,7 @@ def remove(toolkits: tuple[str, ...], force: bool) -> None:
 
     store = own_store()
     try:
-        chosen = list(dict.fromkeys(one_installed(name) for name in toolkits))
+        chosen = list(dict.fromkeys(_one_installed(name) for name in toolkits))
     except NotInstalledError:
         # A killed run may have removed it without updating hooks.
         bring_up_to_date()
@@ -73,7 +73,7 @@ def _refuse_used(names: list[str], folders: list[Path]) -> None:
         )
 
 
-def one_installed(name: str) -> Toolkit:
+def _one_installed(name: str) -> Toolkit:
     """Return the toolkit that a name or request means in the user's own store.
 
     Raises StoreError if it means several, or only one in a shared store.

@@ -158,7 +158,7 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
     if missing:
         refuse_unwritable(store.home)
     with workplace(cache()) as work:
-        brought = [(bring(kit, work, offline, folder), _release(kit)) for kit in missing]
+        brought = [(_brought(kit, work, offline, folder), _release(kit)) for kit in missing]
         rows = [row for kit in missing for row in kit.packages]
         tell_of_locked([row.url for row in rows if row.source == "nvidia"])
         made = install(store, brought, force=force, exact=True)
@@ -174,7 +174,7 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
         talk.line(name)
 
 
-def bring(
+def _brought(
     kit: LockedToolkit, work: Path, offline: bool, folder: Path | None
 ) -> tuple[Artifact, ...]:
     """Return the files of a locked toolkit, each with the hash that it must have."""
@@ -231,7 +231,7 @@ def download(asked: Asked, lock_file: Path | None, folder: Path) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for kit in kits:
-                artifacts = bring(kit, work, asked.offline, None)
+                artifacts = _brought(kit, work, asked.offline, None)
                 for row, artifact in zip(kit.packages, artifacts, strict=True):
                     paths.append(put(artifact.path, folder, row.file, row.sha256))
             write_atomically(folder / NAME, text)

@@ -39,7 +39,7 @@ VALUE_LIMIT = 2 << 20
 RECORDS_LIMIT = 48 << 20
 """Characters of all records of CUDA that an index may have; one takes some 800."""
 RECORDS = 50_000
-"""Records of CUDA that an index may have; the largest channel has a fifth of it."""
+"""Records of CUDA that an index may have; the largest channel has a fifth of that."""
 
 _SECTIONS = ("packages", "packages.conda")
 _FORMS = (("repodata.json.zst", "zstd"), ("repodata.json", None))

@@ -97,7 +97,7 @@ def _as_json(record: dict[Any, Any]) -> dict[str, Any]:
     def digits(value: object) -> str:
         if isinstance(value, bytes):
             return value.hex()
-        raise ValueError("it has a value that JSON has not")
+        raise ValueError("it has a value that JSON does not have")
 
     try:
         plain: dict[str, Any] = json.loads(json.dumps(record, default=digits))
