@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -165,10 +165,14 @@ def condas_settings(*, offline: bool) -> Condarc:
     """Return conda's settings, for access to channels; says so if certificates are not checked."""
     conda = read_condarc(os.environ)
     if conda.access.verify is False and not conda.offline and not offline:
-        say(
-            "conda channels' certificates are not checked: conda's settings have `ssl_verify` false"
-        )
+        _tell_of_certificates()
     return conda
+
+
+@cache
+def _tell_of_certificates() -> None:
+    """Say it once, however often a command asks for the settings."""
+    say("conda channels' certificates are not checked: conda's settings have `ssl_verify` false")
 
 
 def chosen_channels(names: Sequence[str], platform: str, *, offline: bool) -> list[Channel]:
