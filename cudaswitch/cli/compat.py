@@ -85,7 +85,7 @@ def compat(framework: str | None, version: str | None, as_json: bool) -> None:
 
 
 def _release(cuda: Version) -> dict[str, Any]:
-    """Tell what a CUDA release `X.Y` goes with; None if nothing is known."""
+    """Tell what a CUDA release `X.Y` goes with; None where nothing is known."""
     row: dict[str, Any] = {"cuda": cuda.text}
     for os, suffix in (("linux", ""), ("win", "_windows")):
         bound, own = required(cuda, os), corresponding(cuda, os)

@@ -98,10 +98,10 @@ def install(
                 names_components=are_named,
             )
             got = order.supply(request)
-            if isinstance(got, sources.Delivery):
+            if isinstance(got, Toolkit):
+                made[got.name] = got
+            else:
                 bundles.append(got)
-                continue
-            made[got.name] = got
         # An adopted toolkit that lacks parts gives way to one of its name that has them.
         anew = force or lacking
         for kits in install_artifacts(store, bundles, platform=platform, force=anew):

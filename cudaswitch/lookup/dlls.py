@@ -23,6 +23,7 @@ _BINARY = re.compile(r"\.(?:dll|pyd)$", re.IGNORECASE)
 _PYTHON = re.compile(r"python3(\d+)t?\.dll", re.IGNORECASE)
 _WITHOUT_PATH = 8
 """Python 3.8 and newer look next to an extension, and no longer on PATH, for what it needs."""
+_BY_DEFAULT = "this is what LoadLibrary finds; Python looks for what extensions need elsewhere"
 
 
 def find_dll(name: str, variables: Mapping[str, str], consumer: str | None) -> Lookup:
@@ -176,9 +177,6 @@ class _Shell:
         found += [found_at(other.path, other.why, other.fault) for other in others]
         asked_by = consumer.path if consumer else None
         return Lookup(distinct(found), asked_by, notes=(*notes, *self.notes))
-
-
-_BY_DEFAULT = "this is what LoadLibrary finds; Python looks for what extensions need elsewhere"
 
 
 def _system_folders(variables: Mapping[str, str], path: list[str]) -> tuple[str, ...]:

@@ -24,6 +24,14 @@ _NAMES = (".condarc", "condarc", "condarc.d")
 _SUFFIXES = (".yml", ".yaml")
 _VARIABLES = ("channel_alias", "ssl_verify", "offline", "client_ssl_cert", "client_ssl_cert_key")
 """Settings that `CONDA_<NAME>` overrides."""
+_ALIASES = {
+    "channel": "channels",
+    "verify_ssl": "ssl_verify",
+    "client_cert": "client_ssl_cert",
+    "client_cert_key": "client_ssl_cert_key",
+    "envs_path": "envs_dirs",
+}
+"""conda's other names for settings → the usual ones."""
 _TRUSTED_STORE = "truststore"
 _LIMIT = 64 << 10
 """Bytes that a file may have; real ones have a few hundred."""
@@ -176,16 +184,6 @@ def _table(path: Path, variables: Mapping[str, str]) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise SourceError(f"`{path}` has no conda settings", mend)
     return {_ALIASES.get(str(name), str(name)): value for name, value in table.items()}
-
-
-_ALIASES = {
-    "channel": "channels",
-    "verify_ssl": "ssl_verify",
-    "client_cert": "client_ssl_cert",
-    "client_cert_key": "client_ssl_cert_key",
-    "envs_path": "envs_dirs",
-}
-"""conda's other names for settings → the usual ones."""
 
 
 def _expanded(value: Any, variables: Mapping[str, str], left: Iterator[int]) -> Any:
