@@ -19,7 +19,6 @@ from cudaswitch.download.failures import failure, http_date
 from cudaswitch.download.parts import Record
 from cudaswitch.download.patience import ImpatientAdapter, in_time
 from cudaswitch.download.urls import file_name, redact, refused
-from cudaswitch.errors import SourceError
 
 REDIRECTS = 10
 _LIBRARY_ERRORS = (OSError, ValueError, urllib3.exceptions.HTTPError)
@@ -125,7 +124,7 @@ def read_some(response: requests.Response, limits: Limits) -> bytes:
     return piece
 
 
-def body_length(response: requests.Response) -> int | None:
+def _body_length(response: requests.Response) -> int | None:
     """Bytes of body that the headers promise; None when they do not say."""
     length: int | None = response.raw.length_remaining
     return length
@@ -138,7 +137,7 @@ def begun_record(url: str, response: requests.Response) -> Record:
     return Record(
         url=redact(url),
         name=file_name(url),
-        size=body_length(response),
+        size=_body_length(response),
         etag="" if etag.startswith("W/") else etag,
         modified=modified if _is_strong(modified, response.headers.get("Date", "")) else "",
     )
@@ -162,7 +161,7 @@ def continued_size(response: requests.Response, offset: int, note: Record) -> in
     first, last, total = (int(text) for text in match.groups())
     right = (
         (first, last) == (offset, total - 1)
-        and body_length(response) in (None, total - offset)
+        and _body_length(response) in (None, total - offset)
         and _is_same(headers, note)
         and note.size in (None, total)
     )
@@ -183,7 +182,7 @@ def is_range(response: requests.Response, span: tuple[int, int], note: Record) -
     start, end = span
     return (
         tuple(map(int, match.groups())) == (start, end - 1, note.size)
-        and body_length(response) in (None, end - start)
+        and _body_length(response) in (None, end - start)
         and _is_same(headers, note)
     )
 
@@ -194,15 +193,14 @@ def _is_same(headers: Mapping[str, str], note: Record) -> bool:
     return all(not ours or headers.get(name, ours) == ours for name, ours in pairs)
 
 
-def refuse_coding(url: str, response: requests.Response) -> SourceError | None:
-    """Return why the body is not the file itself: a server compressed it on the way."""
+def refuse_coding(url: str, response: requests.Response) -> None:
+    """Raise SourceError if the body is not the file itself: a server compressed it on the way."""
     coding = response.headers.get("Content-Encoding", "").lower()
     # Some servers label every .tgz as gzip-encoded; the bytes as sent are the file all the same.
     labelled = "gzip" in coding and file_name(url).endswith((".gz", ".tgz"))
-    if coding in ("", "identity") or labelled:
-        return None
-    return refused(
-        url,
-        f"the server sent it compressed ({coding}), without being asked to",
-        "download it by hand",
-    )
+    if coding not in ("", "identity") and not labelled:
+        raise refused(
+            url,
+            f"the server sent it compressed ({coding}), without being asked to",
+            "download it by hand",
+        )

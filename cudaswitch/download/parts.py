@@ -123,7 +123,7 @@ class Part:
             self._journal = self.journal_path.open("ab", buffering=0)
             self._journal.write(b"\n" + b"".join(b"%d %d\n" % span for span in spans))
 
-    def note(self, span: Span) -> None:
+    def add(self, span: Span) -> None:
         """Record a span that has just been written. Only one thread at a time may call this."""
         if self._journal is None:
             raise ValueError("begin_ranges comes first")

@@ -159,5 +159,5 @@ class Ranges:
     def _note(self, span: Span) -> None:
         """Record what is in the file already."""
         with self._lock:
-            self.part.note(span)
+            self.part.add(span)
             self._arrived += span[1] - span[0]

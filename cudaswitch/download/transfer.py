@@ -176,8 +176,7 @@ class Transfer:
 
     def _check_promise(self, response: requests.Response, total: int | None, todo: int) -> None:
         """Refuse, before a byte is kept, what cannot end well; `todo` is what is left, in bytes."""
-        if reason := refuse_coding(self.url, response):
-            raise reason
+        refuse_coding(self.url, response)
         if self.size is not None and total not in (None, self.size):
             raise self._rejected(f"it has {total} bytes, but {self.size} were expected")
         if (total or 0) > self.limits.size:

@@ -137,5 +137,5 @@ def test_a_journal_that_was_cut(tmp_path: Path) -> None:
     assert part.spans() == [(0, 20), (90, 100)]
     assert gaps(part.spans(), 120) == [(20, 90), (100, 120)]
     part.begin_ranges()
-    part.note((40, 50))
+    part.add((40, 50))
     assert Part(part.path).spans() == [(0, 20), (40, 50), (90, 100)]
