@@ -184,17 +184,16 @@ def chosen_channels(names: Sequence[str], platform: str, *, offline: bool) -> li
 
 def refuse_unread(what: str, channels: Sequence[Channel]) -> None:
     """Raise SourceError if `what` may be missing only because an index was not read offline."""
-    if any(channel.unread for channel in channels):
-        shown = named([channel for channel in channels if channel.unread])
+    if unread := [channel for channel in channels if channel.unread]:
         by_conda = read_condarc(os.environ).offline
         why = " (conda's settings have `offline` true)" if by_conda else ""
         raise SourceError(
-            f"no {what} is known offline{why}: the cache has no index of {shown}",
+            f"no {what} is known offline{why}: the cache has no index of {shown_names(unread)}",
             "conda config --set offline false" if by_conda else settings.way_online(),
         )
 
 
-def named(channels: Sequence[Channel]) -> str:
+def shown_names(channels: Sequence[Channel]) -> str:
     """Name channels as messages do."""
     return ", ".join(f"`{redact(channel.name)}`" for channel in channels)
 

@@ -16,7 +16,7 @@ from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import Chosen, Delivery, Listed, Sought, split
 from cudaswitch.sources.bringing import bring
-from cudaswitch.sources.channels import Channel, Record, chosen_channels, named, refuse_unread
+from cudaswitch.sources.channels import Channel, Record, chosen_channels, refuse_unread, shown_names
 from cudaswitch.sources.choosing import instead
 from cudaswitch.sources.components import FULL, SETS
 from cudaswitch.sources.conda_cudnn import cuda_of, cudnn_records, is_in_pieces
@@ -164,7 +164,7 @@ def _first(request: Request, channels: Sequence[Channel], platform: str) -> tupl
     if platform != current_platform():
         of, check = f" for {platform}", f"{check}, and the platform"
     raise SourceError(
-        f"no CUDA {request.text}{of} in {named(channels)}{request.asked}",
+        f"no CUDA {request.text}{of} in {shown_names(channels)}{request.asked}",
         instead(request, there) or check,
     )
 

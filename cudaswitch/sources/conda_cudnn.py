@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from cudaswitch.archives.conda import built_for
 from cudaswitch.errors import SourceError
-from cudaswitch.sources.channels import Channel, Record, named, refuse_unread
+from cudaswitch.sources.channels import Channel, Record, refuse_unread, shown_names
 from cudaswitch.versions import Version, parse_request
 
 _PIECE = "libcudnn"
@@ -39,7 +39,7 @@ def cudnn_records(cudnn: str, cuda: Version, channels: Sequence[Channel]) -> lis
             return found
     refuse_unread(f"cuDNN {cudnn}", channels)
     raise SourceError(
-        f"no cuDNN {cudnn} for CUDA {cuda.minor} in {named(channels)}{incomplete}",
+        f"no cuDNN {cudnn} for CUDA {cuda.minor} in {shown_names(channels)}{incomplete}",
         f"cudaswitch search cudnn {cudnn}",
     )
 

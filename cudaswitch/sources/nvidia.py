@@ -88,8 +88,8 @@ def obtain_cudnn(
 def _bring(
     offers: Sequence[Offer], release: Version | None, workdir: Path, offline: bool
 ) -> Delivery:
-    chosen = Chosen(_wanted(offers), release)
-    delivery = bring(chosen, "nvidia", workdir=workdir, offline=offline)
+    found = Chosen(_wanted(offers), release)
+    delivery = bring(found, "nvidia", workdir=workdir, offline=offline)
     # Not before: a licence is accepted only for what has arrived.
     for offer in offers:
         tell_once(offer.licence, offer.licence_url)
