@@ -237,6 +237,18 @@ def test_an_unreachable_source_hides_no_other(sources: tuple[Home, FolderServer]
     assert f"cudaswitch: conda ({NOWHERE}/gone): " in done.stderr
 
 
+def test_broken_settings_of_conda_hide_no_other_source(
+    sources: tuple[Home, FolderServer], tmp_path: Path
+) -> None:
+    home, _ = sources
+    broken = tmp_path / "condarc.yml"
+    broken.write_text("channels: [")
+    done = home.run("search", "12.4", "--json", CUDASWITCH_CHANNELS="", CONDARC=str(broken))
+    rows = json.loads("\n".join(succeeded(done)))["packages"]
+    assert {row["source"] for row in rows} == {"nvidia", "runfile"}
+    assert done.stderr == f"cudaswitch: conda: `{broken}` is not valid YAML\n"
+
+
 def test_where_nobody_answers_it_fails(sources: tuple[Home, FolderServer], tmp_path: Path) -> None:
     home, _ = sources
     gone = {"CUDASWITCH_NVIDIA_URL": NOWHERE, "CUDASWITCH_CHANNEL_ALIAS": NOWHERE}

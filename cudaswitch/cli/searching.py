@@ -125,8 +125,16 @@ def _places(source: str | None, channels: tuple[str, ...]) -> Iterator[tuple[str
             continue
         from cudaswitch.sources.channels import usual_channels  # noqa: PLC0415  # slow to load
 
-        for channel in channels or usual_channels():
-            yield f"conda ({redact(channel)})", sources.index("conda", (channel,))
+        try:
+            each = channels or usual_channels()
+        except SourceError:
+            if source:
+                raise
+            # The source fails in the same way, and is reported like any other.
+            yield name, sources.index(name)
+            continue
+        for channel in each:
+            yield f"{name} ({redact(channel)})", sources.index(name, (channel,))
 
 
 def _newest_first(each: Listed) -> tuple[bool, Version, Version]:
