@@ -243,9 +243,8 @@ def built_for(component: str, version: Version, depends: Any, build: str) -> str
         if match and match[1] in CUDA_DEPENDENCIES:
             specs[match[1]] = _request_text(match[2])
     stated = [text for name in CUDA_DEPENDENCIES if (text := specs.get(name))]
-    ranges = [text for text in stated if not text[0].isdigit()]
-    if ranges or stated:
-        return (ranges or stated)[0]
+    if stated:
+        return next((text for text in stated if not text[0].isdigit()), stated[0])
     match = _BUILD_CUDA.search(build)
     return _release_of_tag(match[1]) if match else None
 
