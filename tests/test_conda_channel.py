@@ -16,6 +16,7 @@ from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.sources import Delivery
 from cudaswitch.sources.channels import channel_url
 from cudaswitch.sources.conda import Channels
+from cudaswitch.sources.condarc import Condarc
 from cudaswitch.sources.repodata import read_records
 from cudaswitch.versions import Version
 from folder_server import FolderServer
@@ -237,18 +238,18 @@ def test_a_folder_is_a_channel(
 )
 def test_where_a_channel_lies(name: str, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDASWITCH_CHANNEL_ALIAS", raising=False)
-    assert channel_url(name) == url
+    assert channel_url(name, Condarc()) == url
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/../b", "ftp://host/x", "x//y", "-x", "$X", "a\n"])
 def test_no_channel(name: str) -> None:
     with pytest.raises(RequestError, match="is not a channel"):
-        channel_url(name)
+        channel_url(name, Condarc())
 
 
 def test_a_channel_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=f"no channel in `{tmp_path}/gone`"):
-        channel_url(f"{tmp_path}/gone")
+        channel_url(f"{tmp_path}/gone", Condarc())
 
 
 def test_credentials_are_not_shown(server: FolderServer, tmp_path: Path) -> None:

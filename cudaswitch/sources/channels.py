@@ -16,7 +16,7 @@ from cudaswitch.download.several import WantedFile
 from cudaswitch.download.urls import redact
 from cudaswitch.errors import NotFoundError, RequestError, SourceError
 from cudaswitch.platforms import at_home
-from cudaswitch.sources.condarc import NOTHING_SET, Condarc, read_condarc
+from cudaswitch.sources.condarc import Condarc, read_condarc
 from cudaswitch.sources.repodata import read_channel
 from cudaswitch.talk import say
 from cudaswitch.toolkit import is_sha256
@@ -135,7 +135,7 @@ def places(name: str, conda: Condarc) -> list[Place]:
     return [Place(name, (channel_url(name, conda),), conda.access)]
 
 
-def channel_url(name: str, conda: Condarc = NOTHING_SET) -> str:
+def channel_url(name: str, conda: Condarc) -> str:
     """Return the URL of one channel."""
     if _URL.fullmatch(name):
         return name.rstrip("/")

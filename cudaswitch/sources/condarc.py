@@ -56,9 +56,6 @@ class Condarc:
     offline: bool = False
 
 
-NOTHING_SET = Condarc()
-
-
 def read_condarc(variables: Mapping[str, str]) -> Condarc:
     """Read conda's files, and the variables that override them. SourceError if one is broken."""
     found = _read(_places(variables), variables)

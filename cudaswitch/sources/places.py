@@ -13,7 +13,7 @@ from cudaswitch import settings
 from cudaswitch.download.urls import redact
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.sources.channels import places, usual_channels
-from cudaswitch.sources.condarc import NOTHING_SET, read_condarc
+from cudaswitch.sources.condarc import read_condarc
 
 
 def with_credentials(url: str) -> str:
@@ -35,7 +35,6 @@ def _known() -> Iterator[str]:
     for name in ("mirrors.conda", "mirrors.nvidia"):
         if url := settings.value(name):
             yield url.rstrip("/")
-    conda = NOTHING_SET
     try:
         conda = read_condarc(os.environ)
         for name in usual_channels():
