@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterator
 
 from cudaswitch.resolver.facts import Reason, Resolution, ResolvedFramework
+
+_START = re.compile(r"^( *(?:- |\[\d+\] )?)")
+"""What stands before the text of a line: blanks, a bullet, the number of a source."""
 
 
 def explain(resolution: Resolution, width: int | None = None) -> str:
@@ -90,17 +95,12 @@ def _mark(reason: Reason, sources: dict[str, str]) -> str:
 def _broken(lines: list[str], width: int) -> Iterator[str]:
     """Break lines between words, the rest indented to the text of the first."""
     for line in lines:
-        start = len(line) - len(line.lstrip(" "))
-        hang = " " * (start + 2 * line[start:].startswith("- ") + 4 * line[start:].startswith("["))
-        rest, indent = line, ""
-        while len(indent + rest) > width and (at := _last_space(rest, width - len(indent))) > 0:
-            yield indent + rest[:at]
-            rest, indent = rest[at + 1 :], hang
-        yield indent + rest
-
-
-def _last_space(text: str, width: int) -> int:
-    """Find where to break: the last blank that fits, else the first after a long word."""
-    words = len(text) - len(text.lstrip(" -"))
-    at = text.rfind(" ", words, width + 1)
-    return at if at > 0 else text.find(" ", words)
+        _, start, text = _START.split(line)
+        yield from textwrap.wrap(
+            text,
+            width,
+            initial_indent=start,
+            subsequent_indent=" " * len(start),
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [line]
