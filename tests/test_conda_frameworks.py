@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cudaswitch.detect.facts import facts_of
-from cudaswitch.resolver import explain, resolve
+from cudaswitch.resolver import resolve
+from cudaswitch.resolver.explain import explain
 from cudaswitch.shells.spelling import setting_here
 from handmade import toolkit
 from made_environments import NEW_DRIVER, ORDERED, SITE, build_info

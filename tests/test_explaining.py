@@ -13,7 +13,8 @@ import pytest
 
 from checks import succeeded
 from cudaswitch.compat.compilers import Bounds
-from cudaswitch.resolver import explain, resolve
+from cudaswitch.resolver import resolve
+from cudaswitch.resolver.explain import explain
 from handmade import facts, found, tensorflow, toolkit, torch
 from homes import Home
 from made_environments import Env

@@ -13,7 +13,8 @@ from builders.redist import redist_index
 from checks import succeeded
 from cudaswitch.detect.facts import facts_of
 from cudaswitch.detect.toolkits import absent
-from cudaswitch.resolver import Carried, OwnNvcc, explain, resolve
+from cudaswitch.resolver import Carried, OwnNvcc, resolve
+from cudaswitch.resolver.explain import explain
 from handmade import facts, found, toolkit, torch
 from homes import Home
 from made_environments import NEW_DRIVER, Env

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cudaswitch.resolver import explain
+from cudaswitch.resolver.explain import explain
 from made_environments import Env
 
 

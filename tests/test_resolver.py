@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cudaswitch.resolver import Carried, Claim, FoundFramework, explain, resolve
+from cudaswitch.resolver import Carried, Claim, FoundFramework, resolve
+from cudaswitch.resolver.explain import explain
 from cudaswitch.resolver.releases import agree, release_of
 from cudaswitch.versions import Version
 from handmade import ARCHS, facts, found, tensorflow, toolkit, torch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cudaswitch.resolver import explain
+from cudaswitch.resolver.explain import explain
 from made_environments import WINDOWS_SITE, Env, cudnn_pin
 
 

@@ -17,8 +17,8 @@ from cudaswitch.environments import Environment, active_environment, environment
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.hostcompiler import bounds
 from cudaswitch.named import environment_named
-from cudaswitch.resolver import explain
 from cudaswitch.resolver import resolve as resolve_facts
+from cudaswitch.resolver.explain import explain
 from cudaswitch.store import all_present, compiles_here
 from cudaswitch.toolkit import Toolkit
 

@@ -8,7 +8,6 @@ from cudaswitch.compat.compilers import Bounds, host_compilers
 from cudaswitch.compat.frameworks import frameworks
 from cudaswitch.resolver.choice import NVCC, Absent, Wanted, choose, fits
 from cudaswitch.resolver.draft import Draft, same_major
-from cudaswitch.resolver.explain import explain
 from cudaswitch.resolver.facts import (
     Carried,
     Claim,
@@ -37,7 +36,6 @@ __all__ = [
     "Rejected",
     "Resolution",
     "ResolvedFramework",
-    "explain",
     "resolve",
 ]
 
