@@ -76,6 +76,20 @@ def test_conda_packages(env, case):
 
 
 @pytest.mark.parametrize(
+    ("cuda", "cudnn"),
+    [
+        ("<=12.8,>=12.4", "!=9.1.1,>=9.1"),
+        (">=12.4,<=12.8", ">=9.1, != 9.1.1"),
+        (">=12.4, < 13", ">=9.1,<= 9.8"),
+    ],
+)
+def test_an_upper_bound_or_an_excluded_release_is_no_pin(env, cuda, cudnn):
+    env.conda("onnxruntime", "1.20.1", "py313_0_cuda", f"cuda-version {cuda}", f"cudnn {cudnn}")
+    answer = env.resolve()
+    assert (answer.cuda, answer.cudnn) == ("12.4", "9.1")
+
+
+@pytest.mark.parametrize(
     ("version", "build", "prefix", "chosen"),
     [
         ("0.4.7", "cuda112py310hea5a6c7_0", "11.2", "11.2.152"),

@@ -19,7 +19,7 @@ from cudaswitch.versions import Version
 # Compiled where they are first used: most environments need one or two of them.
 _NUMBER = r"(?a:\d{1,9}(?:\.\d{1,9}){0,4})"
 _REQUIREMENT = r"([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*([^;]*)(?:;(.*))?"
-_BOUND = r"(?a:(===?|~=|>=|=)\s*(\d+(?:\.\d+){0,4})|(?:^|\s|\()(\d+(?:\.\d+){0,4}))"
+_BOUND = r"(?a:(?<![<!])(===?|~=|>=|=)\s*(\d+(?:\.\d+){0,4})|^\s*\(?(\d+(?:\.\d+){0,4}))"
 
 
 class Place(NamedTuple):
