@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from cudaswitch.compat.compilers import Bounds, host_compilers
-from cudaswitch.compat.frameworks import frameworks
 from cudaswitch.resolver.choice import NVCC, Absent, Wanted, choose, fits
 from cudaswitch.resolver.draft import Draft, same_major
 from cudaswitch.resolver.facts import (
@@ -98,8 +97,8 @@ def built_for(draft: Draft) -> None:
     """What each framework in the environment was built for."""
     draft.reasons += draft.facts.notes
     found = draft.facts.frameworks
-    leaders = [need_of(it, draft.facts) for it in found if frameworks()[it.name].follows is None]
-    followers = [follow(it, leaders, draft.facts) for it in found if frameworks()[it.name].follows]
+    leaders = [need_of(it, draft.facts) for it in found if it.framework.follows is None]
+    followers = [follow(it, leaders, draft.facts) for it in found if it.framework.follows]
     draft.needs = leaders + followers
     for need in draft.needs:
         _say(draft, need, need.reasons)

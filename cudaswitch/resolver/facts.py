@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from cudaswitch.compat.frameworks import Gives
+from cudaswitch.compat.frameworks import Framework, Gives, frameworks
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.platforms import system_of
+from cudaswitch.resolver.releases import release_of
 from cudaswitch.versions import Version
 
 
@@ -45,6 +46,15 @@ class FoundFramework(NamedTuple):
     origin: str
     source: str
     claims: tuple[Claim, ...] = ()
+
+    @property
+    def framework(self) -> Framework:
+        """What its data file says."""
+        return frameworks()[self.name]
+
+    @property
+    def release(self) -> Version | None:
+        return release_of(self.version)
 
     def first(self, *gives: Gives) -> Claim | None:
         """Return the most trusted claim on any of these, None if there is none."""

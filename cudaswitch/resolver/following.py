@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cudaswitch.compat.frameworks import Framework, frameworks
+from cudaswitch.compat.frameworks import frameworks
 from cudaswitch.resolver.facts import Claim, Facts, FoundFramework, Reason
 from cudaswitch.resolver.needs import Need, cpu_build, cpu_need, need_of, without_cuda
 from cudaswitch.resolver.own import left_out
-from cudaswitch.resolver.releases import agree, release_of
+from cudaswitch.resolver.releases import agree
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 
 
 def follow(found: FoundFramework, leaders: Sequence[Need], facts: Facts) -> Need:
     """Work out the need of a framework that uses the CUDA of another, or the environment's."""
-    framework = frameworks()[found.name]
+    framework = found.framework
     if need := cpu_need(found, facts.os, firm=True):
         return need
     stated = [claim for claim in found.claims if claim.gives == "cuda"]
@@ -26,9 +26,9 @@ def follow(found: FoundFramework, leaders: Sequence[Need], facts: Facts) -> Need
             built = " or ".join(sorted({claim.value for claim in stated}))
             text = f"it is built for CUDA {built}, and {leader.label} for {leader.cuda}"
             reasons.append(Reason(f"{text}: install the two for one CUDA", stated[0].source))
-        return Need(found, framework, leader.cuda, None, None, None, leader.own, tuple(reasons))
+        return Need(found, leader.cuda, leader.own, tuple(reasons))
     if framework.follows == "environment":
-        return _of_environment(found, framework, facts, alone=not any(it.cuda for it in leaders))
+        return _of_environment(found, facts, alone=not any(it.cuda for it in leaders))
     if len(set(_cudas(stated))) == 1:
         return need_of(found, facts)
     title = frameworks()[framework.follows].title if framework.follows else ""
@@ -37,11 +37,9 @@ def follow(found: FoundFramework, leaders: Sequence[Need], facts: Facts) -> Need
     )
 
 
-def _of_environment(
-    found: FoundFramework, framework: Framework, facts: Facts, *, alone: bool
-) -> Need:
+def _of_environment(found: FoundFramework, facts: Facts, *, alone: bool) -> Need:
     """Work out the need of one that uses what there is; if it is not `alone`, others decide."""
-    rule = framework.own_cuda_of(release_of(found.version))
+    rule = found.framework.own_cuda_of(found.release)
     for part in facts.carried:
         by = ("cuda", "release") if part.kind == "conda" else (rule.shown_by,) if rule else ()
         if part.component in by and part.cuda:
@@ -49,14 +47,14 @@ def _of_environment(
             # Two parts name the release; the third is that of the package that brings it.
             cuda = Version(Version(part.cuda).minor)
             rest = left_out(found, cuda, facts) if part.kind == "dist" else ()
-            return Need(found, framework, cuda, None, None, None, True, (reason,), rest=rest)
+            return Need(found, cuda, own=True, reasons=(reason,), rest=rest)
     text = "it finds no CUDA in the environment"
     asking = rule.toolkit_by if rule and alone else None
     for part in facts.carried:
         if part.component == asking and part.cuda:
             cuda = Version(str(Version(part.cuda).major))
             reason = Reason(f"{text}; by {part.name} it takes a toolkit {cuda}", part.source)
-            return Need(found, framework, cuda, None, None, None, False, (reason,))
+            return Need(found, cuda, own=False, reasons=(reason,))
     plain = cpu_build(found, facts.os, firm=False)
     return without_cuda(found, Reason(text, found.source), plain.hint if plain else None)
 
@@ -74,7 +72,7 @@ def hint_of(need: Need, toolkits: Sequence[Toolkit], facts: Facts) -> str | None
 
 def _built_for(cuda: Version, found: FoundFramework, stated: Sequence[Version]) -> bool:
     """Tell whether one that follows another loads beside a build of the other for `cuda`."""
-    since, release = frameworks()[found.name].by_major, release_of(found.version)
+    since, release = found.framework.by_major, found.release
     by_major = since and release and release >= since
     return any(it.major == cuda.major if by_major else agree(cuda, it) for it in stated)
 

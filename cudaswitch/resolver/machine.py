@@ -14,7 +14,6 @@ from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Facts, Reason
 from cudaswitch.resolver.needs import GpuCode, Need
-from cudaswitch.resolver.releases import release_of
 from cudaswitch.versions import Version
 
 _ARCH = r"(?a:(sm_|compute_)?(\d+)(?:\.(\d+))?[af]?(\+PTX)?)"
@@ -180,7 +179,7 @@ def check_build(
 def instead_of(need: Need, facts: Facts) -> str:
     """Name what would run here instead: another build, an older release, a newer driver."""
     for build in _others(need, facts):
-        release = release_of(need.found.version)
+        release = need.found.release
         # A row may also apply to releases after its own.
         same = need.framework.rows_apply == "onward" and release and build.holds(release)
         version = release if same and release else build.version
@@ -207,7 +206,7 @@ def instead_of(need: Need, facts: Facts) -> str:
 
 def _others(need: Need, facts: Facts) -> Iterator[Build]:
     """Yield other builds, the same release first, then older ones, then newer ones."""
-    release = release_of(need.found.version)
+    release = need.found.release
     if release is None:
         return
     builds = [build for build in need.framework.builds if build.os in (None, facts.os)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cudaswitch.compat.frameworks import Build, CpuBuild, Framework, Gives, frameworks, within
+from cudaswitch.compat.frameworks import Build, CpuBuild, Framework, Gives, within
 from cudaswitch.compat.sonames import soname
 from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
@@ -21,7 +21,7 @@ from cudaswitch.resolver.own import (
     unfound,
     unled,
 )
-from cudaswitch.resolver.releases import agree, release_of
+from cudaswitch.resolver.releases import agree
 from cudaswitch.versions import Version
 
 
@@ -36,16 +36,15 @@ class Need(NamedTuple):
     """What one framework needs."""
 
     found: FoundFramework
-    framework: Framework
     cuda: Version | None
     """None for a build without CUDA, and if it is not known."""
-    cudnn: Version | None
-    cuda_min: Version | None
-    """The oldest CUDA that serves."""
-    code: GpuCode | None
     own: bool
     """Whether it brings its CUDA itself."""
     reasons: tuple[Reason, ...]
+    cudnn: Version | None = None
+    cuda_min: Version | None = None
+    """The oldest CUDA that serves."""
+    code: GpuCode | None = None
     hint: str | None = None
     known: bool = True
     """False if it may be for some CUDA, and neither its files nor a table say which."""
@@ -55,6 +54,10 @@ class Need(NamedTuple):
     """What keeps it from its own CUDA all the same."""
     rest: tuple[str, ...] = ()
     """The libraries that its wheels do not bring, and that it then takes from a toolkit."""
+
+    @property
+    def framework(self) -> Framework:
+        return self.found.framework
 
     @property
     def label(self) -> str:
@@ -75,7 +78,7 @@ class Need(NamedTuple):
         """The libraries that it takes from a toolkit, as far as is known."""
         if self.own or self.cuda is None:
             return self.rest
-        rule = self.framework.opens_of(release_of(self.found.version))
+        rule = self.framework.opens_of(self.found.release)
         return rule.libraries if rule else ()
 
     @property
@@ -132,18 +135,17 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         lack = missing(found, pinned)
     return Need(
         found=found,
-        framework=frameworks()[found.name],
         cuda=cuda,
-        cudnn=cudnn,
-        cuda_min=cuda_min,
-        code=_code(found, cuda, facts.platform),
         own=own,
         reasons=(
             *reasons,
             why,
             *old,
-            *([] if own else bound_reasons(frameworks()[found.name], built)),
+            *([] if own else bound_reasons(found.framework, built)),
         ),
+        cudnn=cudnn,
+        cuda_min=cuda_min,
+        code=_code(found, cuda, facts.platform),
         serving=serving,
         lack=lack or unfound(found, serving, facts) or unled(found, serving, facts),
         rest=left_out(found, built, facts) if any(it.kind == "dist" for it in serving) else (),
@@ -152,8 +154,7 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
 
 def without_cuda(found: FoundFramework, reason: Reason, hint: str | None = None) -> Need:
     """Return the need of a framework that needs no CUDA, with the reason."""
-    framework = frameworks()[found.name]
-    return Need(found, framework, None, None, None, None, own=False, reasons=(reason,), hint=hint)
+    return Need(found, cuda=None, own=False, reasons=(reason,), hint=hint)
 
 
 def cpu_need(found: FoundFramework, os: str, *, firm: bool) -> Need | None:
@@ -168,22 +169,21 @@ def _code(found: FoundFramework, cuda: Version, platform: str) -> GpuCode | None
     """Tell what GPUs a build is for: as it says itself, or as the project publishes it."""
     if claim := found.first("archs"):
         return GpuCode(tuple(claim.value.split()), claim.source)
-    release = release_of(found.version)
-    if release is None or not _published(found):
+    if found.release is None or not _published(found):
         return None
-    row = frameworks()[found.name].code_of(release, cuda, platform)
+    row = found.framework.code_of(found.release, cuda, platform)
     return GpuCode(row.archs, cite(row)) if row else None
 
 
 def _published(found: FoundFramework) -> bool:
     """Tell whether it is a wheel of the project itself: no conda package, nobody's own build."""
-    return found.origin == "pip" and not frameworks()[found.name].foreign(found.version)
+    return found.origin == "pip" and not found.framework.foreign(found.version)
 
 
 def cpu_build(found: FoundFramework, os: str, *, firm: bool) -> CpuBuild | None:
     """Find the rule, if any, by which this build has no CUDA."""
-    release = release_of(found.version)
-    for rule in frameworks()[found.name].cpu_builds:
+    release = found.release
+    for rule in found.framework.cpu_builds:
         if (
             rule.firm != firm
             or rule.os not in (None, os)
@@ -229,7 +229,7 @@ def _rows(
     states_gpu: bool,
 ) -> list[Build]:
     """List the table's rows for what was found: those for its cuDNN first, then the nearest."""
-    framework, release = frameworks()[found.name], release_of(found.version)
+    framework, release = found.framework, found.release
     if release is None or framework.foreign(found.version):
         return []
     builds = framework.builds_of(release, os)
@@ -248,7 +248,7 @@ def _rows(
 
 def _subject(found: FoundFramework, row: Build) -> str:
     """Begin a sentence about the releases that a row is true of."""
-    if frameworks()[found.name].rows_apply == "onward":
+    if found.framework.rows_apply == "onward":
         return f"releases from {row.version} on are"
     return f"release {row.version} is"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from cudaswitch.compat.architectures import gpu_name
 from cudaswitch.compat.cudnn import first_without, unsupported_gpus
-from cudaswitch.compat.frameworks import OwnCuda, frameworks, within
+from cudaswitch.compat.frameworks import OwnCuda, within
 from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Carried, Facts, FoundFramework, Reason
@@ -37,7 +37,7 @@ def own_cuda(
     if rule and rule.pip == "always":
         return True, (), Reason("its wheels bring their own CUDA", cite(rule))
     half: tuple[Carried, ...] = ()
-    links = linked(frameworks()[found.name])
+    links = linked(found.framework)
     # Wheels find the wheels beside them before anything in the prefix.
     for kind in ("dist", "conda") if rule else ("conda",):
         shown_by = rule.shown_by if rule and kind == "dist" else "cuda"
@@ -61,9 +61,8 @@ def own_cuda(
 
 def _looks(found: FoundFramework, facts: Facts) -> OwnCuda | None:
     """Find the rule by which a pip package has its CUDA inside it or in the wheels beside it."""
-    framework = frameworks()[found.name]
-    rule = framework.own_cuda_of(release_of(found.version))
-    if rule is None or framework.foreign(found.version):
+    rule = found.framework.own_cuda_of(found.release)
+    if rule is None or found.framework.foreign(found.version):
         return None
     return rule if rule.beside is None or _with_cuda(rule.beside, facts) else None
 
@@ -76,9 +75,8 @@ def _with_cuda(name: str, facts: Facts) -> bool:
 
 def left_out(found: FoundFramework, cuda: Version, facts: Facts) -> tuple[str, ...]:
     """List the libraries that the wheels beside a framework do not bring, though it opens them."""
-    release = release_of(found.version)
-    rule = frameworks()[found.name].opens_of(release)
-    if rule is None or rule.extra is None or not within(release, rule.extra_since, None):
+    rule = found.framework.opens_of(found.release)
+    if rule is None or rule.extra is None or not within(found.release, rule.extra_since, None):
         return ()
     here = {part.component for part in facts.carried if _is_wheel_for(cuda, part)}
     here |= {"cudart"} if "cuda" in here else set()
@@ -93,7 +91,7 @@ def _is_wheel_for(cuda: Version, part: Carried) -> bool:
 
 def incomplete(found: FoundFramework, cuda: Version, rest: Sequence[str], command: str) -> Lack:
     """Say that wheels are missing whose libraries no toolkit here has; the command brings one."""
-    rule = frameworks()[found.name].opens_of(release_of(found.version))
+    rule = found.framework.opens_of(found.release)
     extra = (rule.extra if rule and rule.extra else "").format(major=cuda.major)
     text = f"its wheels lack {together([f'lib{library}' for library in rest])}"
     reason = Reason(text, cite(rule) if rule else found.source)
@@ -178,8 +176,8 @@ def unfound(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -
 
 def unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> Lack | None:
     """Say which folders of a pip package's CUDA are missing in LD_LIBRARY_PATH, if it needs it."""
-    rule, release = frameworks()[found.name].prefix_by_path, release_of(found.version)
-    is_ruled = rule is not None and within(release, rule.since, rule.before)
+    rule = found.framework.prefix_by_path
+    is_ruled = rule is not None and within(found.release, rule.since, rule.before)
     by_path = {"conda": is_ruled, "dist": _looks(found, facts) is None}
     sought = [part for part in serving if by_path[part.kind] and facts.os == "linux"]
     dark = dict.fromkeys(f"`{part.folder}`" for part in sought if not part.led)
