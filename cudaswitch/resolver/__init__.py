@@ -114,7 +114,7 @@ def built_for(draft: Draft) -> None:
 
 def machine_allows(draft: Draft) -> None:
     """Whether the driver and the GPUs can run each of them."""
-    draft.verdicts = [check(need, draft.facts) for need in draft.needs]
+    draft.verdicts = [check(need.cuda, need.cudnn, need.code, draft.facts) for need in draft.needs]
     told: set[Reason] = set()
     for need, verdict in zip(draft.needs, draft.verdicts, strict=True):
         # Those that follow another come after it, and mostly it has been said by then.

@@ -158,12 +158,7 @@ def _own_code(archs: tuple[str, ...], cc: Version) -> tuple[bool, str]:
     return False, f"{listed}, none of it for this GPU"
 
 
-def check(need: Need, facts: Facts) -> Verdict:
-    """Check one framework's need against the machine."""
-    return check_build(need.cuda, need.cudnn, need.code, facts)
-
-
-def check_build(
+def check(
     cuda: Version | None, cudnn: Version | None, code: GpuCode | None, facts: Facts
 ) -> Verdict:
     """Check a build against the machine: its CUDA, cuDNN and code for GPUs, as far as known.
@@ -185,7 +180,7 @@ def instead_of(need: Need, facts: Facts) -> str:
         version = release if same and release else build.version
         row = need.framework.code_of(version, build.cuda, facts.platform)
         code = GpuCode(row.archs, row.source) if row else None
-        if not check_build(build.cuda, build.cudnn, code, facts).blocks:
+        if not check(build.cuda, build.cudnn, code, facts).blocks:
             form = need.framework.other_build if build.tag else "{title} {version} (CUDA {cuda})"
             what = form.format(
                 title=need.framework.title,
