@@ -130,7 +130,6 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
     pinned = pinned_wheel(found) if own and not serving else None
     beside = serving or tuple(part for part in facts.carried if part.name == pinned)
     old, lack = too_old(beside, cuda_min or cuda, cudnn, facts)
-    lack = lack or too_new(beside, cudnn, facts)
     if pinned and not beside:
         lack = missing(found, pinned)
     return Need(
@@ -147,7 +146,10 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         cuda_min=cuda_min,
         code=_code(found, cuda, facts.platform),
         serving=serving,
-        lack=lack or unfound(found, serving, facts) or unled(found, serving, facts),
+        lack=lack
+        or too_new(beside, cudnn, facts)
+        or unfound(found, serving, facts)
+        or unled(found, serving, facts),
         rest=left_out(found, built, facts) if any(it.kind == "dist" for it in serving) else (),
     )
 

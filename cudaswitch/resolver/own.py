@@ -36,26 +36,28 @@ def own_cuda(
     carried, rule = facts.carried, _looks(found, facts)
     if rule and rule.pip == "always":
         return True, (), Reason("its wheels bring their own CUDA", cite(rule))
-    half: tuple[Carried, ...] = ()
+    half: Carried | None = None
     links = linked(found.framework)
     # Wheels find the wheels beside them before anything in the prefix.
     for kind in ("dist", "conda") if rule else ("conda",):
         shown_by = rule.shown_by if rule and kind == "dist" else "cuda"
+        runtime = _runtime(kind, shown_by, cuda, links, carried)
         # LD_LIBRARY_PATH can lead to the cuDNN of a wheel, too.
         cudnns = (kind, "dist") if facts.os == "linux" else (kind,)
-        parts = _serving(kind, shown_by, cuda, cudnn, carried, links, cudnns)
-        if parts:
+        library = _cudnn(cudnns, cuda, cudnn, carried) if cudnn else None
+        if runtime and (library or cudnn is None):
+            parts = (runtime, library) if library else (runtime,)
             shown = " and ".join(f"{part.name} {part.version}" for part in parts)
             if rule and rule.loaded_by and any(part.kind == "dist" for part in parts):
                 shown += f", which it finds once {rule.loaded_by} has loaded them"
-            return True, parts, Reason(f"the environment brings {shown}", parts[0].source)
-        half = half or _serving(kind, shown_by, cuda, None, carried, links)
+            return True, parts, Reason(f"the environment brings {shown}", runtime.source)
+        half = half or runtime
     if half and cudnn:
-        text = f"the environment brings {half[0].name} {half[0].version}, and no cuDNN"
-        return False, (), Reason(f"{text} {cudnn.major} for it", half[0].source)
-    if any(part.component == "cuda" for part in carried):
+        text = f"the environment brings {half.name} {half.version}, and no cuDNN"
+        return False, (), Reason(f"{text} {cudnn.major} for it", half.source)
+    if other := next((part for part in carried if part.component == "cuda"), None):
         text = "the CUDA packages in the environment are not the ones that it looks for"
-        return False, (), Reason(text, next(p.source for p in carried if p.component == "cuda"))
+        return False, (), Reason(text, other.source)
     return False, (), Reason("it brings no CUDA of its own", found.source)
 
 
@@ -192,39 +194,37 @@ def unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> 
     return Lack(Reason(f"{text} there", source), "LD_LIBRARY_PATH leads there", mend)
 
 
-def _serving(
-    kind: str,
-    shown_by: str,
-    cuda: Version,
-    cudnn: Version | None,
-    carried: tuple[Carried, ...],
-    links: tuple[str, ...],
-    cudnns: tuple[str, ...] = (),
-) -> tuple[Carried, ...]:
-    """Find the carried CUDA, and cuDNN if needed, that serve; empty if one is missing.
+def _runtime(
+    kind: str, shown_by: str, cuda: Version, links: tuple[str, ...], carried: tuple[Carried, ...]
+) -> Carried | None:
+    """Find the package that shows that packages of a kind bring a CUDA that serves."""
+    return next(
+        (
+            part
+            for part in carried
+            if part.kind == kind
+            and part.component == shown_by
+            and part.cuda
+            and serves(Version(part.cuda), cuda, links)
+        ),
+        None,
+    )
 
-    `cudnns` are the kinds of package that can bring the cuDNN, the one to be taken first.
-    """
-    runtime = [
-        part
-        for part in carried
-        if part.kind == kind
-        and part.component == shown_by
-        and part.cuda
-        and serves(Version(part.cuda), cuda, links)
-    ]
-    if not runtime:
-        return ()
-    if cudnn is None:
-        return (runtime[0],)
-    beside = [
-        part
-        for each in cudnns
-        for part in carried
-        if part.kind == each
-        and part.component == "cudnn"
-        and (release := release_of(part.version))
-        and release.major == cudnn.major
-        and (part.cuda is None or Version(part.cuda).major == cuda.major)
-    ]
-    return (runtime[0], beside[0]) if beside else ()
+
+def _cudnn(
+    kinds: tuple[str, ...], cuda: Version, cudnn: Version, carried: tuple[Carried, ...]
+) -> Carried | None:
+    """Find the package that brings a cuDNN that serves, of the first of these kinds."""
+    return next(
+        (
+            part
+            for kind in kinds
+            for part in carried
+            if part.kind == kind
+            and part.component == "cudnn"
+            and (release := release_of(part.version))
+            and release.major == cudnn.major
+            and (part.cuda is None or Version(part.cuda).major == cuda.major)
+        ),
+        None,
+    )
