@@ -9,7 +9,7 @@ import pytest
 
 from cudaswitch.compat.architectures import architectures, gpu_name
 from cudaswitch.compat.carriers import carried_by
-from cudaswitch.compat.compilers import glibc_limit, host_compilers
+from cudaswitch.compat.compilers import Bounds, glibc_limit, host_compilers
 from cudaswitch.compat.cudnn import unsupported_cuda, unsupported_gpus
 from cudaswitch.compat.drivers import corresponding, newest_cuda, required
 from cudaswitch.compat.frameworks import frameworks
@@ -221,6 +221,15 @@ def test_architectures_of_a_release_and_of_a_major():
     assert architectures(Version("12.7")) == []
     assert "V100" in gpu_name(Version("7.0"))
     assert gpu_name(Version("99.0")) == "compute capability 99.0"
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "spelled"),
+    [(None, 14, "up to 14"), (6, 11, "6 to 11"), (3, None, "3 or newer"), (None, None, "any")],
+)
+def test_a_range_of_compilers_has_one_spelling(least, most, spelled):
+    bounds = Bounds(least, most, None, None, "a header")
+    assert bounds.range_of("gcc") == spelled
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,11 @@ class Bounds(NamedTuple):
         return self.clang_min, self.clang_max
 
     def range_of(self, kind: str) -> str:
-        """Spell the majors that are accepted: `up to 12`, `6 up to 12`, `any`."""
+        """Spell the majors that are accepted: `up to 12`, `6 to 12`, `3 or newer`, `any`."""
         least, most = self.of(kind)
-        return f"{f'{least} ' if least else ''}{f'up to {most}' if most else 'any'}"
+        if most is None:
+            return f"{least} or newer" if least else "any"
+        return f"{least} to {most}" if least else f"up to {most}"
 
     def accepts(self, kind: str, major: int) -> bool:
         least, most = self.of(kind)

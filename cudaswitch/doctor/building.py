@@ -220,7 +220,7 @@ def _host_too_new(facts: Facts) -> Iterator[Found]:
     fitting = [major for major in found if accepted.accepts("gcc", major)]
     if found[0] in fitting:
         return
-    evidence = f"nvcc {kit.version.minor} takes gcc up to {accepted.gcc_max}"
+    evidence = f"nvcc {kit.version.minor} takes gcc {accepted.range_of('gcc')}"
     fix = " or ".join(bringing(accepted)) or f"name a gcc {accepted.gcc_max} in NVCC_PREPEND_FLAGS"
     if fitting:
         fix = setting(facts, "NVCC_PREPEND_FLAGS", f"-ccbin=g++-{max(fitting)}")

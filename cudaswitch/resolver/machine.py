@@ -227,11 +227,9 @@ def check_compilers(cuda: Version, accepted: Bounds, facts: Facts) -> list[Reaso
     reasons = []
     if facts.gcc and not accepted.accepts("gcc", facts.gcc[0]):
         fitting = [major for major in facts.gcc if accepted.accepts("gcc", major)]
-        least, most = accepted.of("gcc")
-        bounds = f"{least} to {most}" if least else f"up to {most}"
         also = f"gcc {max(fitting)} is compatible" if fitting else "no compatible one is installed"
-        text = f"nvcc {cuda.minor} compiles with gcc {bounds}, the default is {facts.gcc[0]}"
-        reasons.append(Reason(f"{text}; {also}", cite(accepted)))
+        text = f"nvcc {cuda.minor} compiles with gcc {accepted.range_of('gcc')}"
+        reasons.append(Reason(f"{text}, the default is {facts.gcc[0]}; {also}", cite(accepted)))
     limit = glibc_limit(cuda, Version(facts.glibc)) if facts.glibc else None
     if limit:
         reasons.append(Reason(f"{limit.text}; this machine has glibc {facts.glibc}", cite(limit)))
