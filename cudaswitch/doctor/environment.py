@@ -116,15 +116,11 @@ def _two_majors(facts: Facts) -> Iterator[Found]:
         others = [name for major, names in by_major.items() if major != keep for name in names]
         shown = "; ".join(f"CUDA {major}: {', '.join(by_major[major])}" for major in by_major)
         # Uninstalling the others removes shared files; reinstalling the rest restores them.
-        stems = {re.sub(r"-cu\d+$", "", name) for name in others}
-        again = [name for name in by_major[keep] if re.sub(r"-cu\d+$", "", name) in stems]
-        fix = f"{pip(facts)} uninstall -y {' '.join(others)}"
-        if again:
-            pinned = {part.name: part.version for part in facts.needs.carried}
-            named = " ".join(f"{name}=={pinned[name]}" for name in again)
-            again_there = f"{pip(facts)} install --force-reinstall --no-deps {named}"
-            fix = chain(facts, fix, again_there)
-        yield Found(shown, fix)
+        pinned = {part.name: part.version for part in facts.needs.carried}
+        again = " ".join(f"{name}=={pinned[name]}" for name in by_major[keep])
+        uninstall = f"{pip(facts)} uninstall -y {' '.join(others)}"
+        install = f"{pip(facts)} install --force-reinstall --no-deps {again}"
+        yield Found(shown, chain(facts, uninstall, install))
 
 
 def _wrong_cudnn_wheel(facts: Facts) -> Iterator[Found]:
