@@ -10,13 +10,12 @@ from cudaswitch.doctor.model import Facts, Folder, Found, Relist, Rule
 from cudaswitch.doctor.spelling import put_first, setting, without, word
 from cudaswitch.versions import Version
 
-_LISTS = ("LD_LIBRARY_PATH", "PATH")
 _CUDA_NAME = re.compile(r"cuda(?!switch)|cudnn|tensorrt|nvidia", re.IGNORECASE)
 _CONDA_LIBRARY = re.compile(r"/(?:ana|mini|mamba|micromamba|miniforge|conda)[^/]*/")
 
 
-def _lists(facts: Facts) -> Iterator[tuple[str, tuple[Folder, ...]]]:
-    yield from zip(_LISTS, (facts.library_path, facts.path), strict=True)
+def _folders(facts: Facts, name: str) -> tuple[Folder, ...]:
+    return facts.path if name == "PATH" else facts.library_path
 
 
 def _leaving_out(
@@ -25,27 +24,18 @@ def _leaving_out(
     """Make a check of one list that finds folders and mends it by leaving them out."""
 
     def check(facts: Facts) -> Iterator[Found]:
-        folders = dict(_lists(facts))[name]
-        bad = [one for one in folders if is_bad(facts, one)]
+        bad = [one for one in _folders(facts, name) if is_bad(facts, one)]
         if bad:
             named = ", ".join(dict.fromkeys(f"`{one.text}`" for one in bad))
-            fix = without(name, *bad)
-            yield Found(shown.format(folders=named, name=name), fix)
-
-    return check
-
-
-def _empty(name: str) -> Callable[[Facts], Iterable[Found]]:
-    def check(facts: Facts) -> Iterator[Found]:
-        value, folders = facts.get(name), dict(_lists(facts))[name]
-        if any(not one.text for one in folders):
-            yield Found(f"{name} is `{value}`", without(name))
+            evidence = shown.format(folders=named, name=name, value=facts.get(name))
+            yield Found(evidence, without(name, *bad))
 
     return check
 
 
 def _duplicates(facts: Facts) -> Iterator[Found]:
-    for name, folders in _lists(facts):
+    for name in ("LD_LIBRARY_PATH", "PATH"):
+        folders = _folders(facts, name)
         texts = [one.text for one in folders if one.text]
         twice = {text for text in texts if texts.count(text) > 1}
         if name == "PATH":
@@ -65,13 +55,15 @@ def _is_applied(facts: Facts, folder: str) -> bool:
     return facts.applied is not None and folder.startswith(f"{facts.applied}/")
 
 
-def _is_stub(facts: Facts, folder: Folder) -> bool:
-    del facts
+def _is_empty(_: Facts, folder: Folder) -> bool:
+    return not folder.text
+
+
+def _is_stub(_: Facts, folder: Folder) -> bool:
     return "stubs" in Path(folder.text).parts
 
 
-def _is_gone(facts: Facts, folder: Folder) -> bool:
-    del facts
+def _is_gone(_: Facts, folder: Folder) -> bool:
     return bool(folder.text) and not folder.exists and bool(_CUDA_NAME.search(folder.text))
 
 
@@ -122,13 +114,9 @@ def _mixed_cudnn(facts: Facts) -> Iterator[Found]:
     if len(found) > 1:
         shown = ", ".join(f"cuDNN {version} in `{at.text}`" for version, at in found.items())
         first, *others = dict.fromkeys(found.values())
-        if not others:
-            yield Found(
-                f"LD_LIBRARY_PATH reaches {shown}", f"ls -l {word(facts, first.path)}/libcudnn*"
-            )
-            return
-        fix = without("LD_LIBRARY_PATH", *others)
-        yield Found(f"LD_LIBRARY_PATH reaches {shown}", fix)
+        look = f"ls -l {word(facts, first.path)}/libcudnn*"
+        mend = without("LD_LIBRARY_PATH", *others) if others else look
+        yield Found(f"LD_LIBRARY_PATH reaches {shown}", mend)
 
 
 def _wrong_soname(facts: Facts) -> Iterator[Found]:
@@ -190,7 +178,7 @@ RULES = (
         "an empty element is the working directory: programs load whatever library lies there."
         " It comes of `X:$LD_LIBRARY_PATH` where that was unset",
         ("torch/distro#276", "NixOS/nixpkgs#76802", "Witko/nvidia-xrun#146"),
-        _empty("LD_LIBRARY_PATH"),
+        _leaving_out("LD_LIBRARY_PATH", _is_empty, "{name} is `{value}`"),
     ),
     Rule(
         "CS003",
@@ -198,7 +186,7 @@ RULES = (
         "An empty element in PATH",
         "an empty element is the working directory: a file named `ls` there would be run",
         ("torch/distro#276", "NixOS/nixpkgs#76802"),
-        _empty("PATH"),
+        _leaving_out("PATH", _is_empty, "{name} is `{value}`"),
     ),
     Rule(
         "CS004",
