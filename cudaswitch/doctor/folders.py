@@ -27,12 +27,11 @@ STUBS = ("lib64/stubs", "lib/stubs", "targets/x86_64-linux/lib/stubs")
 """Where a toolkit has the stub that stands in for the driver's library when linking."""
 LIBNVVM = "nvvm/lib64/libnvvm.so.4"
 """libNVVM as Numba looks for it, of CUDA 11 to 13."""
-PROBED = (
+_PROBED = (
     *("bin/nvcc", "bin/ptxas", LIBNVVM, *LIBRARY_FOLDERS),
-    *("include/cuda_runtime_api.h", "targets/x86_64-linux/include/cuda_runtime_api.h"),
     *(f"{folder}/libcuda.so" for folder in STUBS),
 )
-"""Files and folders of a toolkit that rules ask for."""
+"""Files and folders of a toolkit that rules ask for, beside what is in the next ones."""
 CUPTI = "extras/CUPTI/lib64"
 INCLUDES = tuple(
     f"{above}include{below}" for below in ("", "/cccl") for above in ("", "targets/x86_64-linux/")
@@ -72,7 +71,7 @@ def kit_at(path: str, *, runs: bool = False) -> Kit | None:
 
 def parts_of(home: str) -> frozenset[str]:
     """List what rules and messages ask about in a toolkit: tools, libraries, headers, by path."""
-    found = {at for at in PROBED if os.path.exists(f"{home}/{at}")}
+    found = {at for at in _PROBED if os.path.exists(f"{home}/{at}")}
     for folder in _LISTED:
         found.update(f"{folder}/{name}" for name in names_of(f"{home}/{folder}"))
     return frozenset(found)

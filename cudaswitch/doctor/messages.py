@@ -138,13 +138,12 @@ def _finding(
 ) -> Finding:
     values = _values(match, facts, releases)
     evidence = match.string.strip()
-    fix = message.fix
     related = [one for code in message.rules for one in here if one.rule.code == code]
     if related:
         evidence += f" | here, {related[0].rule.code}: {related[0].found.evidence}"
         fix = related[0].fix
     else:
-        fix = _spell(_fill(fix, values), facts, named(values))
+        fix = _spell(_fill(message.fix, values), facts, named(values))
     rule = Rule(
         message.code,
         "error",
