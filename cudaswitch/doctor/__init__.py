@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from cudaswitch.doctor import adopted, building, environment, machine, pins, shell, startup
+from cudaswitch.doctor import building, environment, machine, pins, shell, startup, stores
 from cudaswitch.doctor.model import Facts, Finding
 from cudaswitch.doctor.spelling import spell, together
 
 RULES = sorted(
     (
         *(*shell.RULES, *building.RULES, *environment.RULES, *machine.RULES),
-        *(*adopted.RULES, *pins.RULES, *startup.RULES),
+        *(*stores.RULES, *pins.RULES, *startup.RULES),
     ),
     key=lambda rule: rule.code,
 )
