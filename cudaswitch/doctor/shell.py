@@ -11,7 +11,11 @@ from cudaswitch.doctor.spelling import put_first, setting, without, word
 from cudaswitch.versions import Version
 
 _CUDA_NAME = re.compile(r"cuda(?!switch)|cudnn|tensorrt|nvidia", re.IGNORECASE)
-_CONDA_LIBRARY = re.compile(r"/(?:ana|mini|mamba|micromamba|miniforge|conda)[^/]*/")
+_CUDA_LIBRARY = re.compile(
+    r"lib(?:cu(?:blas|da|dnn|fft|file|inj|pti|rand|solver|sparse)"
+    r"|nv(?:JitLink|ToolsExt|blas|fatbin|idia|infer|jpeg|rtc|vm))"
+)
+_CONDA_LIBRARY = re.compile(r"/(?:(?:ana|mini)?conda|miniforge|(?:micro)?mamba)[^/]*/")
 
 
 def _folders(facts: Facts, name: str) -> tuple[Folder, ...]:
@@ -140,14 +144,12 @@ def _libraries_on_path(facts: Facts) -> Iterator[Found]:
 
 
 def _preloaded(facts: Facts) -> Iterator[Found]:
-    value = facts.get("LD_PRELOAD")
-    named = [one for one in re.split(r"[ :]+", value) if re.search(r"libcu|libnv", one)]
+    libraries = re.split(r"[ :]+", facts.get("LD_PRELOAD"))
+    named = [one for one in libraries if _CUDA_LIBRARY.match(Path(one).name)]
     if named:
-        rest = [one for one in re.split(r"[ :]+", value) if one not in named]
-        yield Found(
-            f"LD_PRELOAD holds {', '.join(f'`{one}`' for one in named)}",
-            setting(facts, "LD_PRELOAD", ":".join(rest)),
-        )
+        rest = ":".join(one for one in libraries if one not in named)
+        shown = ", ".join(f"`{one}`" for one in named)
+        yield Found(f"LD_PRELOAD holds {shown}", setting(facts, "LD_PRELOAD", rest))
 
 
 def _old_compat(facts: Facts) -> Iterator[Found]:

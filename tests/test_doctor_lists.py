@@ -1,0 +1,36 @@
+"""What `doctor` says about lists whose elements resemble CUDA's or conda's, or are theirs."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctoring import Patient
+
+
+@pytest.mark.parametrize(
+    ("folder", "codes"),
+    [
+        ("analysis/lib", []),
+        ("minimal/lib", []),
+        ("anaconda3/lib", ["CS007"]),
+        ("miniforge3/envs/thesis/lib", ["CS007"]),
+    ],
+)
+def test_conda_is_told_by_the_names_of_its_installers(
+    patient: Patient, folder: str, codes: list[str]
+) -> None:
+    (patient.work / folder).mkdir(parents=True)
+    patient.env["LD_LIBRARY_PATH"] = f"{patient.work}/{folder}"
+    patient.in_shell("none")
+    assert patient.codes(1) == codes
+
+
+@pytest.mark.parametrize(("name", "codes"), [("libcurl", []), ("libcufile", ["CS012"])])
+def test_only_libraries_of_cuda_are_not_to_be_preloaded(
+    patient: Patient, name: str, codes: list[str]
+) -> None:
+    """People preload libcurl to get another one than that of MATLAB or conda."""
+    library = patient.lay_library(patient.work / "lib", name, f"{name}.so.4", "4.8.0")
+    patient.before = f"export LD_PRELOAD='{library}'"
+    patient.in_shell("none")
+    assert patient.codes(1) == codes
