@@ -34,12 +34,8 @@ def _lists(facts: Facts) -> Iterator[Found]:
         value = facts.get(name)
         if _is_list(value):
             parts = [part for part in value.split(":") if part]
-            there = [part for part in parts if _kit_of(facts, name, part)]
+            there = [part for part in parts if f"{name}:{part}" in facts.homes]
             yield Found(f"{name} is `{value}`", setting(facts, name, (there or parts or [""])[-1]))
-
-
-def _kit_of(facts: Facts, name: str, part: str) -> Kit | None:
-    return facts.homes.get(f"{name}:{part}")
 
 
 def _left_here(facts: Facts) -> list[str]:

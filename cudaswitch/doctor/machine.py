@@ -13,7 +13,7 @@ from cudaswitch.compat.drivers import releases, required
 from cudaswitch.compat.sonames import soname
 from cudaswitch.compat.tables import cite
 from cudaswitch.doctor.model import ConfLine, Facts, Found, Kit, LinesOut, Rule
-from cudaswitch.doctor.parts import NVCC, first_that_has, having, place
+from cudaswitch.doctor.parts import NVCC, first_that_has, having, of_release, place
 from cudaswitch.doctor.releases import newest_served, runs
 from cudaswitch.doctor.spelling import (
     install_command,
@@ -187,12 +187,8 @@ def taken_from_smi(facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield who asks for a version that nvidia-smi shows but is not installed, and the version."""
     shown = newest_served(facts)
     for origin, request in facts.wanted.items():
-        if shown and request == str(shown) and not _is_installed(facts, request):
+        if shown and request == str(shown) and not of_release(facts, request):
             yield origin, request
-
-
-def _is_installed(facts: Facts, request: str) -> bool:
-    return any(kit.version.starts_with(Version(request)) for kit in facts.installed)
 
 
 def _wsl_missing(facts: Facts) -> Iterator[Found]:

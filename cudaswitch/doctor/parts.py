@@ -65,7 +65,7 @@ def first_that_has(facts: Facts, version: str, part: Part | None = None) -> str:
     If no installed toolkit will do, it installs one from a source that has the part, replacing
     one that lacks it. Without the shell function of the integration, `env` does the same.
     """
-    there = _of(facts, version)
+    there = of_release(facts, version)
     fits = [kit for kit in having(facts, part) if kit in there]
     if fits:
         return use_command(facts, version if fits == there else fits[-1].name)
@@ -113,14 +113,16 @@ def named(values: Mapping[str, str]) -> Part | None:
 
 def lacking(facts: Facts, part: Part, version: str) -> str:
     """Say that the installed toolkits of a version lack a part; for "", the active toolkit."""
-    kits = [(kit.name, facts.parts[kit.path]) for kit in _of(facts, version)] if version else []
-    if not version and facts.active:
-        kits = [(f"`{facts.active.home}`", facts.active.has)]
+    if version:
+        kits = [(kit.name, facts.parts[kit.path]) for kit in of_release(facts, version)]
+    else:
+        kits = [(f"`{facts.active.home}`", facts.active.has)] if facts.active else []
     if not kits or any(place(has, part) for _, has in kits):
         return ""
     names = ", ".join(name for name, _ in kits)
     return f"; {names} {'have' if kits[1:] else 'has'} no {part.name}"
 
 
-def _of(facts: Facts, version: str) -> list[Toolkit]:
+def of_release(facts: Facts, version: str) -> list[Toolkit]:
+    """List the installed toolkits of a version, the newest last."""
     return [kit for kit in facts.installed if kit.version.starts_with(Version(version))]
