@@ -7,7 +7,7 @@ from functools import partial
 
 from cudaswitch.compat.cudnn import newest_support, unsupported_cuda
 from cudaswitch.compat.drivers import releases
-from cudaswitch.compat.frameworks import Takes, frameworks
+from cudaswitch.compat.frameworks import frameworks
 from cudaswitch.doctor.model import Facts
 from cudaswitch.doctor.parts import (
     NVCC,
@@ -71,17 +71,16 @@ def _build(facts: Facts, named: str, part: Part = NVCC) -> str:
         return first_that_has(facts, named, part)
     taken = (frameworks()[one.name].takes for one in facts.resolution.frameworks)
     if takes := next(filter(None, taken), None):
-        return _newest_of(facts, takes, part)
-    if fits := having(facts, part):
-        return use_command(facts, fits[-1].name)
-    return first_that_has(facts, str(newest_run(facts)), part)
+        return _newest(facts, part, takes.accepts, takes.newest)
+    return _newest(facts, part, lambda _: True, newest_run(facts))
 
 
-def _newest_of(facts: Facts, takes: Takes, part: Part) -> str:
-    fits = [kit for kit in having(facts, part) if takes.accepts(kit.version)]
+def _newest(facts: Facts, part: Part, serves: Callable[[Version], bool], otherwise: Version) -> str:
+    """Use the newest toolkit here that serves and has a part; if none does, bring another."""
+    fits = [kit for kit in having(facts, part) if serves(kit.version)]
     if fits:
         return use_command(facts, fits[-1].name)
-    return first_that_has(facts, str(takes.newest), part)
+    return first_that_has(facts, str(otherwise), part)
 
 
 def _numba(facts: Facts, _: str) -> str:
@@ -91,7 +90,7 @@ def _numba(facts: Facts, _: str) -> str:
     takes = frameworks()["numba"].takes
     if cuda or takes is None:
         return first_that_has(facts, cuda, NVVM) if cuda else _build(facts, "", NVVM)
-    return _newest_of(facts, takes, NVVM)
+    return _newest(facts, NVVM, takes.accepts, takes.newest)
 
 
 def _jax(facts: Facts, cuda: str, part: Part | None = None) -> str:
@@ -102,11 +101,10 @@ def _jax(facts: Facts, cuda: str, part: Part | None = None) -> str:
 
 def _at_least(facts: Facts, least: str) -> str:
     """Bring a toolkit to build with, `least` or newer: the framework's, else an installed one."""
-    own = Version(facts.resolution.cuda) if facts.resolution.cuda else None
-    fits = [kit for kit in having(facts, NVCC) if kit.version >= Version(least)]
-    if own and own >= Version(least):
-        return first_that_has(facts, own.minor, NVCC)
-    return use_command(facts, fits[-1].name) if fits else first_that_has(facts, least, NVCC)
+    own, first = facts.resolution.cuda, Version(least)
+    if own and Version(own) >= first:
+        return first_that_has(facts, Version(own).minor, NVCC)
+    return _newest(facts, NVCC, lambda cuda: cuda >= first, first)
 
 
 def _standard(facts: Facts, year: str) -> str:
@@ -226,14 +224,12 @@ def _gpu(facts: Facts, number: str) -> str:
     known, in_use = knowing(number), used_now(facts) or releases()[0]
     fits = [cuda for cuda in known if runs(facts, cuda)] or known
     own = Version(facts.resolution.cuda or "0")
-    there = [kit for kit in having(facts, NVCC) if Version(kit.version.minor) in fits]
     if any(cuda.starts_with(own) or own.starts_with(cuda) for cuda in fits):
         return first_that_has(facts, own.minor, NVCC)
-    if there:
-        return use_command(facts, there[-1].name)
     if not fits:
         return "cudaswitch compat"
-    return first_that_has(facts, str(fits[0] if in_use > known[0] else fits[-1]), NVCC)
+    otherwise = fits[0] if in_use > known[0] else fits[-1]
+    return _newest(facts, NVCC, lambda cuda: Version(cuda.minor) in fits, otherwise)
 
 
 def _headers(facts: Facts, least: str, part: Part) -> str:
