@@ -72,9 +72,3 @@ def newest_served(driver: Version, os: str) -> Driver | None:
         if row[os] and Version(row[os]) <= driver:
             return Driver.typed(row)
     return None
-
-
-def newest_cuda(driver: Version, os: str) -> Version | None:
-    """Tell the newest CUDA release (as `X.Y`) that a driver came with or is newer than."""
-    row = newest_served(driver, os)
-    return Version(row.cuda.minor) if row else None

@@ -312,13 +312,9 @@ class Framework:
     def links(self) -> Links | None:
         return self._only("links", Links)
 
-    @cached_property
-    def _opens(self) -> Opens | None:
-        return self._only("opens", Opens)
-
     def opens_of(self, release: Version | None) -> Opens | None:
         """Return what is known of the libraries that a release takes from a toolkit."""
-        rule = self._opens
+        rule = self._only("opens", Opens)
         return rule if rule and within(release, rule.since, None) else None
 
     @cached_property

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
+from cudaswitch.compat import drivers
 from cudaswitch.compat.architectures import architectures
-from cudaswitch.compat.drivers import newest_cuda, releases
+from cudaswitch.compat.drivers import releases
 from cudaswitch.compat.sonames import releases_with, soname
 from cudaswitch.doctor.model import Facts
 from cudaswitch.doctor.parts import library, place
@@ -86,7 +87,8 @@ def newest_run(facts: Facts) -> Version:
 def newest_served(facts: Facts) -> Version | None:
     """Return the newest CUDA that the driver was made for, None without one."""
     driver = facts.needs.driver
-    return newest_cuda(Version(driver), facts.needs.os) if driver else None
+    row = drivers.newest_served(Version(driver), facts.needs.os) if driver else None
+    return Version(row.cuda.minor) if row else None
 
 
 def used_now(facts: Facts) -> Version | None:
