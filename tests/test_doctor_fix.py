@@ -17,7 +17,6 @@ import pytest
 from checks import snapshot
 from cudaswitch.doctor import RULES
 from cudaswitch.doctor.messages import messages
-from cudaswitch.doctor.scripts import settings_of
 from doctoring import CASES, Patient
 from doctoring.environment import link
 from doctoring.startup import MINE, MINE_MENDED, RC
@@ -383,40 +382,6 @@ def test_hostile_surroundings(patient: Patient) -> None:
         if "export" in one["fix"] or "unset" in one["fix"]:
             subprocess.run(["bash", "-c", one["fix"]], check=False, env=patient.home.env)
     assert not trap.exists()
-
-
-def test_statements_of_scripts(tmp_path: Path) -> None:
-    text = """
-export A=1
-  B="x y" # why
-if true; then C=3; fi
-export D=/a:\\
-/b
-# E=5
-echo F=6
-declare -x G='7'
-alias H=8
-set -gx I /a /b
-fish_add_path -m /c
-FOO=1 command
-# >>> conda initialize >>>
-export J=9
-# <<< conda initialize <<<
-export K=10; export L=11
-"""
-    file = tmp_path / "rc"
-    file.write_text(text)
-    found = {one.name: (tuple(one.lines), one.value, one.alone) for one in settings_of(file)}
-    assert found == {
-        "A": ((2,), "1", True),
-        "B": ((3,), "x y", True),
-        "C": ((4,), "3", False),
-        "D": ((5, 6), "/a:/b", True),
-        "G": ((9,), "7", True),
-        "I": ((11,), "/a:/b", True),
-        "PATH": ((12,), "/c", True),
-        "K": ((17,), "10", False),
-    }
 
 
 def test_each_code_has_its_part_of_the_page() -> None:

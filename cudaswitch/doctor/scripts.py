@@ -28,7 +28,8 @@ _FISH = re.compile(
 _FISH_PATH = re.compile(
     r"^(?P<before>\s*)fish_add_path\s+(?:-\w+\s+|--\w+\s+)*(?P<value>[^;#\n]*)(?P<after>[^\n]*)$"
 )
-_EXIT = re.compile(r"(?<![\w$-])exit(?![\w-])")
+_EXIT = re.compile(rf"(?:{_START}|[^#\n]*?\)\s*)exit(?![\w-])")
+"""As a command, also of a `case`; not a word in an argument."""
 _COMMAND = re.compile(r"\s+[^\s;&|#)}]")
 """After an assignment: a command, which alone gets the variable."""
 _PLAIN_AFTER = re.compile(r"\s*;?\s*(#.*)?")
@@ -41,10 +42,10 @@ def settings_of(path: Path) -> tuple[Setting, ...]:
 
 
 def exit_in(path: Path) -> int | None:
-    """Return the number of the first line with a plain `exit`."""
+    """Return the number of the first line that runs `exit`."""
     text = Reading(path.parent).text(path) or ""
     for number, line in enumerate(text.splitlines(), 1):
-        if _EXIT.search(line.partition("#")[0]):
+        if _EXIT.match(line):
             return number
     return None
 

@@ -1,0 +1,66 @@
+"""What `doctor` reads in shell scripts: statements that set variables, and `exit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cudaswitch.doctor.scripts import exit_in, settings_of
+
+
+def test_statements_of_scripts(tmp_path: Path) -> None:
+    text = """
+export A=1
+  B="x y" # why
+if true; then C=3; fi
+export D=/a:\\
+/b
+# E=5
+echo F=6
+declare -x G='7'
+alias H=8
+set -gx I /a /b
+fish_add_path -m /c
+FOO=1 command
+# >>> conda initialize >>>
+export J=9
+# <<< conda initialize <<<
+export K=10; export L=11
+"""
+    file = tmp_path / "rc"
+    file.write_text(text)
+    found = {one.name: (tuple(one.lines), one.value, one.alone) for one in settings_of(file)}
+    assert found == {
+        "A": ((2,), "1", True),
+        "B": ((3,), "x y", True),
+        "C": ((4,), "3", False),
+        "D": ((5, 6), "/a:/b", True),
+        "G": ((9,), "7", True),
+        "I": ((11,), "/a:/b", True),
+        "PATH": ((12,), "/c", True),
+        "K": ((17,), "10", False),
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "exits"),
+    [
+        ("exit", True),
+        ("[ -d /nowhere ] || exit 1", True),
+        ("if ! true; then exit 1; fi", True),
+        ("case $SHELL in *csh) exit ;; esac", True),
+        ("true; or exit 1", True),
+        ("{ exit 3; }", True),
+        ("# exit", False),
+        ("true # or exit", False),
+        ("echo type exit to leave", False),
+        ("trap clean_up EXIT", False),
+        ("trap - exit", False),
+        ("my-exit; exit_code=1; exit-now", False),
+    ],
+)
+def test_exit_counts_where_it_is_a_command(tmp_path: Path, line: str, exits: bool) -> None:
+    file = tmp_path / "script.sh"
+    file.write_text(f"export A=1\n{line}\n")
+    assert exit_in(file) == (2 if exits else None)
