@@ -10,17 +10,7 @@ from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Carried, Claim, Facts, FoundFramework, Reason
 from cudaswitch.resolver.names import bound, bound_reasons, exactly, linked
-from cudaswitch.resolver.own import (
-    Lack,
-    left_out,
-    missing,
-    own_cuda,
-    pinned_wheel,
-    too_new,
-    too_old,
-    unfound,
-    unled,
-)
+from cudaswitch.resolver.own import Lack, lack_of, left_out, own_cuda
 from cudaswitch.resolver.releases import agree
 from cudaswitch.versions import Version
 
@@ -127,29 +117,23 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         reasons.append(Reason(f"it takes CUDA {cuda_min.minor} or newer of that major", least))
     built = exactly(cuda, cuda_min)
     own, serving, why = own_cuda(found, built, cudnn, facts)
-    pinned = pinned_wheel(found) if own and not serving else None
-    beside = serving or tuple(part for part in facts.carried if part.name == pinned)
-    old, lack = too_old(beside, cuda_min or cuda, cudnn, facts)
-    if pinned and not beside:
-        lack = missing(found, pinned)
+    reasons.append(why)
+    lack: Lack | None = None
+    if own:
+        old, lack = lack_of(found, serving, cuda_min or cuda, cudnn, facts)
+        reasons += old
+    else:
+        reasons += bound_reasons(found.framework, built)
     return Need(
         found=found,
         cuda=cuda,
         own=own,
-        reasons=(
-            *reasons,
-            why,
-            *old,
-            *([] if own else bound_reasons(found.framework, built)),
-        ),
+        reasons=tuple(reasons),
         cudnn=cudnn,
         cuda_min=cuda_min,
         code=_code(found, cuda, facts.platform),
         serving=serving,
-        lack=lack
-        or too_new(beside, cudnn, facts)
-        or unfound(found, serving, facts)
-        or unled(found, serving, facts),
+        lack=lack,
         rest=left_out(found, built, facts) if any(it.kind == "dist" for it in serving) else (),
     )
 

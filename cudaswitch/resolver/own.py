@@ -102,21 +102,40 @@ def incomplete(found: FoundFramework, cuda: Version, rest: Sequence[str], comman
     return Lack(reason, "its wheels are complete", mend)
 
 
-def pinned_wheel(found: FoundFramework) -> str | None:
+def lack_of(
+    found: FoundFramework,
+    serving: tuple[Carried, ...],
+    cuda: Version,
+    cudnn: Version | None,
+    facts: Facts,
+) -> tuple[list[Reason], Lack | None]:
+    """Tell what keeps a framework from its own CUDA, and which packages of that are old.
+
+    `serving` are the packages that `own_cuda` found, and `cuda` is the oldest that they may be of.
+    """
+    pinned = None if serving else _pinned_wheel(found)
+    beside = serving or tuple(part for part in facts.carried if part.name == pinned)
+    reasons, old = _too_old(beside, cuda, cudnn, facts)
+    lack = _missing(found, pinned) if pinned and not beside else old
+    lack = lack or _too_new(beside, cudnn, facts)
+    return reasons, lack or _unfound(found, serving, facts) or _unled(found, serving, facts)
+
+
+def _pinned_wheel(found: FoundFramework) -> str | None:
     """Name the wheel that a framework takes cuDNN from by its own record, if none is inside it."""
     named = [claim.source.rpartition(": ")[2] for claim in found.claims if claim.gives == "cudnn"]
     outside = found.origin == "pip" and all(name.startswith("nvidia-cudnn-") for name in named)
     return named[0] if named and outside else None
 
 
-def missing(found: FoundFramework, wheel: str) -> Lack:
+def _missing(found: FoundFramework, wheel: str) -> Lack:
     """Say that the wheel which a framework takes cuDNN from is not there."""
     text = f"{wheel}, which it takes cuDNN from, is missing"
     mend = f"`pip install {found.dist}=={found.version}`, which brings what is missing"
     return Lack(Reason(text, found.source), f"{wheel} is there", mend)
 
 
-def too_old(
+def _too_old(
     serving: tuple[Carried, ...], cuda: Version, cudnn: Version | None, facts: Facts
 ) -> tuple[list[Reason], Lack | None]:
     """Compare what serves with the releases that a framework was built with.
@@ -138,7 +157,7 @@ def too_old(
     return reasons, lack
 
 
-def too_new(serving: tuple[Carried, ...], cudnn: Version | None, facts: Facts) -> Lack | None:
+def _too_new(serving: tuple[Carried, ...], cudnn: Version | None, facts: Facts) -> Lack | None:
     """Check the cuDNN that serves against the GPUs: newer releases drop old GPUs.
 
     pip chose its release; what the framework names is only a lower bound.
@@ -166,7 +185,7 @@ def _other_cudnn(part: Carried, built: Version, facts: Facts) -> str:
     return f'`{command} "{part.name}>={built.minor},<{before}"`'
 
 
-def unfound(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> Lack | None:
+def _unfound(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> Lack | None:
     """Say that a release does not look for the wheels that are beside it."""
     rule = _looks(found, facts)
     if rule is None or not rule.mended or not any(part.kind == "dist" for part in serving):
@@ -176,7 +195,7 @@ def unfound(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -
     return Lack(Reason(text, cite(rule)), f"it is {rule.mended}", mend)
 
 
-def unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> Lack | None:
+def _unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> Lack | None:
     """Say which folders of a pip package's CUDA are missing in LD_LIBRARY_PATH, if it needs it."""
     rule = found.framework.prefix_by_path
     is_ruled = rule is not None and within(found.release, rule.since, rule.before)
