@@ -14,6 +14,8 @@ from cudaswitch.doctor.spelling import install_command, off_command, put_first, 
 from cudaswitch.hostcompiler import bringing
 from cudaswitch.versions import Request, Version
 
+_HOSTS = ("CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+"""Variables that name the host compiler."""
 _DEBIAN = ("/usr/bin/nvcc", "/usr/lib/nvidia-cuda-toolkit/bin/nvcc")
 
 
@@ -199,7 +201,7 @@ def _headers_below_targets(facts: Facts) -> Iterator[Found]:
 
 
 def _no_host(facts: Facts) -> Iterator[Found]:
-    for name in ("CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_PREPEND_FLAGS"):
+    for name in _HOSTS:
         if name in facts.hosts:
             evidence = f"{name} names `{facts.hosts[name]}`, which is not a program"
             yield Found(evidence, setting(facts, name, ""))
@@ -207,7 +209,7 @@ def _no_host(facts: Facts) -> Iterator[Found]:
 
 def _host_too_new(facts: Facts) -> Iterator[Found]:
     kit = facts.active
-    chosen = any(facts.get(name) for name in ("CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_PREPEND_FLAGS"))
+    chosen = any(map(facts.get, _HOSTS))
     if not kit or not kit.version or chosen or "bin/nvcc" not in kit.has:
         return
     accepted, found = facts.accepts, facts.needs.gcc

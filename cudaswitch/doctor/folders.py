@@ -40,7 +40,8 @@ INCLUDES = tuple(
 _LISTED = (*LIBRARY_FOLDERS, CUPTI, *INCLUDES)
 """Folders of a toolkit whose whole content is listed."""
 
-_HOST_VARIABLES = ("CUDACXX", "CUDAHOSTCXX", "NVCC_CCBIN")
+_COMPILER_VARIABLES = ("CUDACXX", "CUDAHOSTCXX", "NVCC_CCBIN")
+_FLAG_VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 _LIBRARY = re.compile(
     r"lib(?:cuda|cudart|cublas|cublasLt|cudnn\w*|cufft\w*|curand|cusolver\w*|cusparse\w*|cupti"
     r"|nvJitLink|nvrtc|nvrtc-builtins|nvidia-ml|nvToolsExt|npp\w+|nvjpeg)\.so(?:\.\d+)*"
@@ -228,12 +229,16 @@ def _data_dirs(variables: Mapping[str, str]) -> list[str]:
 
 def lost_compilers(variables: Mapping[str, str]) -> dict[str, str]:
     """Map the variables whose compiler is not a program to what they name."""
-    named = {name: variables.get(name, "") for name in _HOST_VARIABLES}
-    named["NVCC_PREPEND_FLAGS"] = compiler_named(variables.get("NVCC_PREPEND_FLAGS", "")) or ""
+    named = {name: variables.get(name, "") for name in _COMPILER_VARIABLES}
+    named |= {name: compiler_named(variables.get(name, "")) or "" for name in _FLAG_VARIABLES}
     path = variables.get("PATH", "")
     return {
         name: value
         for name, value in named.items()
-        # -ccbin may name the folder of the compiler.
-        if value and not find_program(value, path) and not os.path.isdir(value)
+        # -ccbin may name the folder of the compiler; CMake splits arguments off.
+        if value and not os.path.isdir(value) and not _found(value, path)
     }
+
+
+def _found(command: str, path: str) -> str | None:
+    return find_program(command, path) or find_program(command.partition(" ")[0], path)

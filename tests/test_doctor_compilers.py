@@ -1,0 +1,31 @@
+"""What `doctor` says about the compilers that variables name."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctoring import CASES, Patient
+
+
+@pytest.mark.parametrize(
+    ("flags", "codes"), [("-ccbin=g++-11", []), ("-O2 -ccbin /nowhere/g++", ["CS032"])]
+)
+def test_flags_that_are_appended_name_a_compiler_too(
+    patient: Patient, flags: str, codes: list[str]
+) -> None:
+    """The default gcc is too new for the toolkit here."""
+    CASES["CS033"](patient)
+    patient.program(patient.work / "bin/g++-11")
+    patient.env["NVCC_APPEND_FLAGS"] = flags
+    patient.in_shell("none")
+    assert patient.codes(1) == codes
+
+
+def test_a_compiler_may_be_named_with_arguments(patient: Patient) -> None:
+    """CMake takes the first word of CUDACXX and of CUDAHOSTCXX for the program."""
+    kit = patient.toolkit(patient.work / "kit")
+    patient.on_path(kit / "bin")
+    host = patient.program(patient.work / "bin/g++-11")
+    patient.env |= {"CUDACXX": f"{kit}/bin/nvcc -O2", "CUDAHOSTCXX": f"{host} -m64"}
+    patient.in_shell("none")
+    assert patient.codes(1) == []
