@@ -34,3 +34,17 @@ def test_only_libraries_of_cuda_are_not_to_be_preloaded(
     patient.before = f"export LD_PRELOAD='{library}'"
     patient.in_shell("none")
     assert patient.codes(1) == codes
+
+
+@pytest.mark.parametrize("folders", [("kit/lib64", "loose"), ("loose", "kit/lib64")])
+def test_of_two_releases_the_first_stays_also_if_one_is_in_no_toolkit(
+    patient: Patient, folders: tuple[str, str]
+) -> None:
+    patient.toolkit(patient.work / "kit", "11.8.89")
+    patient.lay_library(patient.work / "loose", "libcudart", "libcudart.so.12", "12.4.127")
+    patient.env["LD_LIBRARY_PATH"] = ":".join(f"{patient.work}/{at}" for at in folders)
+    patient.in_shell("CS008")
+    assert patient.codes(1) == ["CS008"]
+    [first, _] = folders
+    assert (patient.work / "fix").read_text().rstrip("\n").endswith(f"{patient.work}/{first}")
+    assert patient.codes(2) == []

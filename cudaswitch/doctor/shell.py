@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from cudaswitch.doctor.model import Facts, Folder, Found, Relist, Rule
+from cudaswitch.doctor.model import Facts, Folder, Found, Kit, Relist, Rule
 from cudaswitch.doctor.spelling import put_first, setting, without, word
 from cudaswitch.versions import Version
 
@@ -77,8 +77,7 @@ def _is_conda_library(facts: Facts, folder: Folder) -> bool:
     if facts.environment and facts.environment.owner == "C":
         prefixes.append(str(facts.environment.prefix))
     own = any(prefix and path == f"{prefix}/lib" for prefix in prefixes)
-    usual = path.endswith("/lib") and _CONDA_LIBRARY.search(path) and not folder.tools
-    return own or bool(usual and folder.exists)
+    return own or (folder.exists and path.endswith("/lib") and bool(_CONDA_LIBRARY.search(path)))
 
 
 def _two_toolkits(facts: Facts) -> Iterator[Found]:
@@ -90,15 +89,17 @@ def _two_toolkits(facts: Facts) -> Iterator[Found]:
         ]
         if len({str(version) for _, version in kits}) > 1:
             shown = ", ".join(f"{stem} {version} in `{one.text}`" for one, version in kits)
-            first = kits[0][0].kit
-            others = [
-                one
-                for one in facts.library_path
-                if one.libraries and one.kit and first and one.kit.home != first.home
-            ]
+            first, release = kits[0]
+            others = [one for one, version in kits if str(version) != str(release)]
+            others += [one for one in facts.library_path if _in_another(first.kit, one)]
             fix = without("LD_LIBRARY_PATH", *others)
             yield Found(f"LD_LIBRARY_PATH reaches {shown}", fix)
             return
+
+
+def _in_another(kit: Kit | None, folder: Folder) -> bool:
+    """Tell whether a folder has libraries of another toolkit than this one."""
+    return bool(kit and folder.libraries and folder.kit and folder.kit.home != kit.home)
 
 
 def _of_environment(facts: Facts, folder: Folder) -> bool:
