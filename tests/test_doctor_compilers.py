@@ -29,3 +29,16 @@ def test_a_compiler_may_be_named_with_arguments(patient: Patient) -> None:
     patient.env |= {"CUDACXX": f"{kit}/bin/nvcc -O2", "CUDAHOSTCXX": f"{host} -m64"}
     patient.in_shell("none")
     assert patient.codes(1) == []
+
+
+def test_a_link_to_nvcc_has_its_ptxas_in_the_toolkit(patient: Patient) -> None:
+    """`ln -s /usr/local/cuda/bin/nvcc /usr/local/bin` brings no ptxas, nor does its folder."""
+    kit = patient.toolkit(patient.work / "kit")
+    other = patient.toolkit(patient.work / "other", "11.8.89")
+    links = patient.work / "links"
+    links.mkdir()
+    (links / "nvcc").symlink_to(kit / "bin/nvcc")
+    patient.on_path(links, other / "bin")
+    patient.in_shell("CS029")
+    assert patient.codes(1) == ["CS029"]
+    assert patient.codes(2) == []

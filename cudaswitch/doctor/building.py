@@ -174,8 +174,11 @@ def _other_ptxas(facts: Facts) -> Iterator[Found]:
     if facts.nvcc and facts.ptxas and facts.ptxas[0].kit.home != facts.nvcc[0].kit.home:
         nvcc, ptxas = facts.nvcc[0], facts.ptxas[0]
         if "bin/ptxas" in nvcc.kit.has:
+            folder = os.path.dirname(nvcc.path)
+            # A link to nvcc, as in /usr/local/bin, has no ptxas beside it.
+            beside = any(one.path == folder and "ptxas" in one.tools for one in facts.path)
             evidence = f"`nvcc` is `{nvcc.path}`, `ptxas` is `{ptxas.path}`"
-            yield Found(evidence, put_first("PATH", str(Path(nvcc.path).parent)))
+            yield Found(evidence, put_first("PATH", folder if beside else f"{nvcc.kit.home}/bin"))
 
 
 def _no_lib64(facts: Facts) -> Iterator[Found]:
