@@ -1,4 +1,4 @@
-"""What `doctor` says about lists whose elements resemble CUDA's or conda's, or are theirs."""
+"""What `doctor` says about lists: what is in them only looks like CUDA, or is it by two names."""
 
 from __future__ import annotations
 
@@ -47,4 +47,21 @@ def test_of_two_releases_the_first_stays_also_if_one_is_in_no_toolkit(
     assert patient.codes(1) == ["CS008"]
     [first, _] = folders
     assert (patient.work / "fix").read_text().rstrip("\n").endswith(f"{patient.work}/{first}")
+    assert patient.codes(2) == []
+
+
+def test_the_line_of_another_release_is_found_among_names_of_one(patient: Patient) -> None:
+    """NVIDIA's packages list a toolkit by its number, and by the link /usr/local/cuda too."""
+    (patient.work / "etc").mkdir()
+    for version in ("12.1.105", "12.4.131"):
+        patient.toolkit(patient.work / f"local/cuda-{version}", version, nvcc=False)
+    (patient.work / "local/cuda").symlink_to("cuda-12.4.131")
+    names = {"000": "cuda", "987": "cuda-12.1.105", "988": "cuda-12.4.131"}
+    for number, name in names.items():
+        (patient.work / f"conf/{number}.conf").write_text(f"/usr/local/{name}/lib64\n")
+    patient.in_shell("CS056")
+    [found] = patient.findings(1)
+    assert found["code"] == "CS056"
+    assert "987.conf" in found["evidence"]
+    assert "988.conf" not in found["evidence"]
     assert patient.codes(2) == []

@@ -150,16 +150,17 @@ def _conf_gone(facts: Facts) -> Iterator[Found]:
 
 def _two_in_conf(facts: Facts) -> Iterator[Found]:
     """Two releases under one name: which one programs get is up to the order of the files."""
-    having: dict[str, list[ConfLine]] = {}
-    for line in facts.conf:
-        for library in line.folder.libraries:
-            if library.soname and library.soname.startswith("libcudart"):
-                having.setdefault(library.soname, []).append(line)
-    for name, lines in having.items():
-        real = {one.real for line in lines for one in line.folder.libraries if one.soname == name}
-        if len(real) > 1:
-            shown = ", ".join(dict.fromkeys(f"`{one.file}`:{one.number}" for one in lines))
-            yield Found(f"{shown} both have {name}", _out(lines[-1]))
+    sonames = (one.soname or "" for line in facts.conf for one in line.folder.libraries)
+    for name in dict.fromkeys(it for it in sonames if it.startswith("libcudart")):
+        first, *others = [line for line in facts.conf if _files_of(name, line)]
+        for other in others:
+            if _files_of(name, other) != _files_of(name, first):
+                shown = f"`{first.file}`:{first.number}, `{other.file}`:{other.number}"
+                yield Found(f"{shown} both have {name}", _out(other))
+
+
+def _files_of(soname: str, line: ConfLine) -> set[str]:
+    return {one.real for one in line.folder.libraries if one.soname == soname}
 
 
 def _out(line: ConfLine) -> LinesOut:
