@@ -65,3 +65,14 @@ def test_the_line_of_another_release_is_found_among_names_of_one(patient: Patien
     assert "987.conf" in found["evidence"]
     assert "988.conf" not in found["evidence"]
     assert patient.codes(2) == []
+
+
+def test_two_majors_of_cudnn_load_nothing_of_each_other(patient: Patient) -> None:
+    """Their libraries have no name in common: libcudnn_ops_infer.so.8, libcudnn_ops.so.9."""
+    for part, version in (("ops_infer", "8.9.7"), ("ops", "9.5.1")):
+        folder = patient.work / version
+        for stem in ("libcudnn", f"libcudnn_{part}"):
+            patient.lay_library(folder, stem, f"{stem}.so.{version[0]}", version)
+    patient.env["LD_LIBRARY_PATH"] = f"{patient.work}/8.9.7:{patient.work}/9.5.1"
+    patient.in_shell("none")
+    assert patient.codes(1) == []

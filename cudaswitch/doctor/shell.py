@@ -108,20 +108,20 @@ def _of_environment(facts: Facts, folder: Folder) -> bool:
 
 
 def _mixed_cudnn(facts: Facts) -> Iterator[Found]:
-    """A cuDNN library of one release beside sub-libraries of another."""
-    found: dict[str, Folder] = {}
+    """A cuDNN library of one release beside sub-libraries of another of its major."""
+    by_major: dict[str, dict[str, Folder]] = {}
     for folder in facts.library_path:
-        names = [one for one in folder.libraries if one.name.startswith("libcudnn")]
-        for library in names:
-            match = re.search(r"\.so\.(\d+\.\d+\.\d+)", library.real)
+        for library in folder.libraries:
+            match = re.search(r"/libcudnn[^/]*\.so\.((\d+)\.\d+\.\d+)", library.real)
             if match:
-                found.setdefault(match[1], folder)
-    if len(found) > 1:
-        shown = ", ".join(f"cuDNN {version} in `{at.text}`" for version, at in found.items())
-        first, *others = dict.fromkeys(found.values())
-        look = f"ls -l {word(facts, first.path)}/libcudnn*"
-        mend = without("LD_LIBRARY_PATH", *others) if others else look
-        yield Found(f"LD_LIBRARY_PATH reaches {shown}", mend)
+                by_major.setdefault(match[2], {}).setdefault(match[1], folder)
+    for found in by_major.values():
+        if len(found) > 1:
+            shown = ", ".join(f"cuDNN {version} in `{at.text}`" for version, at in found.items())
+            first, *others = dict.fromkeys(found.values())
+            look = f"ls -l {word(facts, first.path)}/libcudnn*"
+            mend = without("LD_LIBRARY_PATH", *others) if others else look
+            yield Found(f"LD_LIBRARY_PATH reaches {shown}", mend)
 
 
 def _wrong_soname(facts: Facts) -> Iterator[Found]:

@@ -63,8 +63,6 @@ def wrong_cudnn(it: Patient) -> set[str]:
     it.lay_library(it.work / "own", "libcudart", "libcudart.so.10.1", "10.1.243")
     it.lay_library(it.work / "own", "libcudnn", "libcudnn.so.8", "8.0.5")
     it.env["LD_LIBRARY_PATH"] = f"{it.work}/own"
-    # The toolkit goes before the folder, but parts of the other cuDNN stay within reach.
-    it.remains = frozenset({"CS009", "CS046"})
     return others
 
 
