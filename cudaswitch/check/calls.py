@@ -20,13 +20,14 @@ class Call(NamedTuple):
 
     kind: str
     function: str
-    headers: tuple[str, ...] = ()
+    header: str = ""
+    """The header that states the same version, if one does."""
     macros: str = ""
-    """What the version macros in the headers begin with."""
+    """What the version macros in the header begin with."""
 
 
 def _property(name: str, header: str, macros: str) -> Call:
-    return Call("property", f"{name}GetProperty", (header,), macros)
+    return Call("property", f"{name}GetProperty", header, macros)
 
 
 CALLS = {
@@ -39,7 +40,7 @@ CALLS = {
     "curand": _property("curand", "curand.h", "CURAND_VER_"),
     "cusolver": _property("cusolver", "cusolver_common.h", "CUSOLVER_VER_"),
     "cusparse": _property("cusparse", "cusparse.h", "CUSPARSE_VER_"),
-    "nppc": Call("struct", "nppGetLibVersion", ("npp.h",), "NPP_VER_"),
+    "nppc": Call("struct", "nppGetLibVersion", "npp.h", "NPP_VER_"),
     "nvJitLink": Call("pair", "nvJitLinkVersion"),
     "nvfatbin": Call("pair", "nvFatbinVersion"),
     "nvjpeg": _property("nvjpeg", "nvjpeg.h", "NVJPEG_VER_"),
@@ -56,7 +57,7 @@ CALLS = {
     "cudnn_adv_infer": Call("status", "cudnnAdvInferVersionCheck"),
     "cudnn_adv_train": Call("status", "cudnnAdvTrainVersionCheck"),
 }
-"""Library, as `stem` names it → its call. Before cuDNN 8, `cudnn.h` has the macros."""
+"""Library, as `stem` names it → its call."""
 
 DRIVERS = re.compile(r"lib(?:cuda|nvidia-ml|nvcuvid|nvidia-encode|nvidia-ptxjitcompiler)\.so\.1")
 """Libraries that come with the driver, and never with a toolkit."""

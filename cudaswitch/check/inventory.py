@@ -249,18 +249,16 @@ def _stated(root: Path) -> dict[str, Version]:
 
 def _of_header(root: Path, name: str) -> tuple[Version, str] | None:
     call = CALLS.get(name)
-    if call is None:
+    if call is None or not call.header:
         return None
-    for header in call.headers:
-        try:
-            head = read_regular(root / "include" / header, _READ_LIMIT, head=True)
-            text = head.decode("utf-8", "replace")
-        except OSError:
-            continue
-        parts = [
-            re.search(rf"^\s*#\s*define {call.macros}{part}\s+(\d+)\s", text, re.M | re.ASCII)
-            for part in ("MAJOR", "MINOR", "PATCH(?:LEVEL)?")
-        ]
-        if all(parts):
-            return Version(".".join(match[1] for match in parts if match)), header
-    return None
+    try:
+        head = read_regular(root / "include" / call.header, _READ_LIMIT, head=True)
+    except OSError:
+        return None
+    text = head.decode("utf-8", "replace")
+    matches = [
+        re.search(rf"^\s*#\s*define {call.macros}{part}\s+(\d+)\s", text, re.M | re.ASCII)
+        for part in ("MAJOR", "MINOR", "PATCH(?:LEVEL)?")
+    ]
+    parts = [match[1] for match in matches if match]
+    return (Version(".".join(parts)), call.header) if len(parts) == 3 else None
