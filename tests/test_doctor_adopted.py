@@ -1,4 +1,4 @@
-"""`doctor` about a toolkit laid over an adopted one: what is a link into that is its own."""
+"""`doctor` about adopted toolkits, and about toolkits that are laid over them by links."""
 
 from __future__ import annotations
 
@@ -34,3 +34,15 @@ eval "$(cudaswitch env 12.4 {options} --shell bash)"
     done = patient.in_shell("CS025")
     assert "12.4.131+cudnn8.9.7" in done.stdout, done.stderr
     assert patient.findings(1) == [], done.stderr
+
+
+def test_a_project_is_given_the_library_folder_that_the_toolkit_has(patient: Patient) -> None:
+    kit = patient.toolkit(patient.work / "kits/12.4", "12.4.131")
+    (kit / "lib64").rename(kit / "lib")
+    patient.run("adopt", kit)
+    folder = patient.home.path / "project"
+    (folder / ".vscode").mkdir(parents=True)
+    patient.before = f"cd '{folder}'; export CUDASWITCH_VERSION=12.4"
+    patient.before += '; eval "$(cudaswitch env 12.4 --shell bash)"'
+    patient.in_shell("CS085")
+    assert f"LD_LIBRARY_PATH={kit}/lib\n" in (folder / ".env").read_text()

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from cudaswitch import ready
-from cudaswitch.activation import follows_unexported
+from cudaswitch.activation import LIBRARY_FOLDERS, follows_unexported
 from cudaswitch.decision import options_of
 from cudaswitch.doctor.model import (
     Aside,
@@ -208,8 +208,9 @@ def _project(facts: Facts) -> Iterator[Found]:
     if re.search(rf"^CUDA_HOME=[\"']?{re.escape(home)}[\"']?\s*$", text, re.MULTILINE):
         return
     lines = [f"CUDA_HOME={home}", f"CUDA_PATH={home}"]
-    if not facts.needs.brings:
-        lines.append(f"LD_LIBRARY_PATH={home}/lib64")
+    libraries = next((at for at in LIBRARY_FOLDERS if at in facts.parts.get(home, ())), None)
+    if libraries and not facts.needs.brings:
+        lines.append(f"LD_LIBRARY_PATH={home}/{libraries}")
     words = " ".join(word(facts, line) for line in lines)
     fix = f"printf '%s\\n' {words} >> {word(facts, str(Path(folder, '.env')))}"
     evidence = f"`{folder}/.vscode` is there, and `{folder}/.env` does not name `{home}`"
