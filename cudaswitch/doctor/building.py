@@ -193,11 +193,8 @@ def _no_lib64(facts: Facts) -> Iterator[Found]:
 def _headers_below_targets(facts: Facts) -> Iterator[Found]:
     home = facts.homes.get("CUDA_HOME")
     at = "targets/x86_64-linux/include"
-    if (
-        home
-        and f"{at}/cuda_runtime_api.h" in home.has
-        and ("include/cuda_runtime_api.h" not in home.has)
-    ):
+    name = "cuda_runtime_api.h"
+    if home and f"{at}/{name}" in home.has and f"include/{name}" not in home.has:
         folder = f"{home.home}/{at}"
         if folder not in facts.get("CPATH").split(":"):
             yield Found(f"the headers are in `{folder}`", put_first("CPATH", folder))

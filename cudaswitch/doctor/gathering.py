@@ -211,7 +211,7 @@ def _startup_files(shell: str, variables: Mapping[str, str]) -> list[Path]:
 
 
 def _project(directory: Path, variables: Mapping[str, str]) -> tuple[str, str] | None:
-    top = Path(variables.get("HOME") or "/")
+    top = Path(home_folder(variables) or "/")
     for folder in (directory, *directory.parents):
         if folder == top:
             return None

@@ -254,7 +254,7 @@ class Facts:
     accepts: Bounds | None = None
     """The host compilers that the active toolkit accepts."""
     hosts: Mapping[str, str] = field(default_factory=dict)
-    """Host compilers that variables name and that are not there, by variable."""
+    """Compilers that variables name and that are not there, by variable."""
 
     def get(self, name: str) -> str:
         return self.variables.get(name, "")
