@@ -30,7 +30,7 @@ def own_cuda(
     found: FoundFramework, cuda: Version, cudnn: Version | None, facts: Facts
 ) -> tuple[bool, tuple[Carried, ...], Reason]:
     """Tell whether the framework's CUDA is inside the environment, and in which packages."""
-    if found.origin == "conda":
+    if found.origin == "conda" and _has_brought(found, facts):
         text = "as a conda package it uses the CUDA of its prefix"
         return True, (), Reason(text, found.source)
     carried, rule = facts.carried, _looks(found, facts)
@@ -59,6 +59,12 @@ def own_cuda(
         text = "the CUDA packages in the environment are not the ones that it looks for"
         return False, (), Reason(text, other.source)
     return False, (), Reason("it brings no CUDA of its own", found.source)
+
+
+def _has_brought(found: FoundFramework, facts: Facts) -> bool:
+    """Tell whether conda has put CUDA beside a framework; one that opens it can come without."""
+    here = {part.component for part in facts.carried if part.kind == "conda"}
+    return found.framework.opens_of(found.release) is None or bool(here & {"cuda", "library"})
 
 
 def _looks(found: FoundFramework, facts: Facts) -> OwnCuda | None:

@@ -1,0 +1,30 @@
+"""The CUDA that conda puts beside a framework: what serves, and where there is none."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def cupy_core(env):
+    """CuPy from conda, which can be installed there without CUDA."""
+    env.conda("cupy-core", "14.1.1", "py38h1_0", "cuda-pathfinder >=1.3.4,<2.0a0")
+    env.dist("cupy", "14.1.1")
+    env.file("cupy/.data/_wheel.json", '{"cuda": "12.x", "packaging": "conda"}')
+    return env
+
+
+@pytest.mark.parametrize(
+    ("package", "own"),
+    [("cuda-version 12.9", False), ("cuda-cudart 12.9.79", True), ("libcublas 12.9.1.4", True)],
+)
+def test_a_cupy_that_asks_conda_for_no_cuda(cupy_core, package, own):
+    cupy_core.conda(*package.split(), "h1_0")
+    assert cupy_core.resolve().bundled is own
+
+
+def test_a_cupy_of_conda_finds_the_wheels_beside_it(cupy_core):
+    cupy_core.dist("nvidia-cuda-runtime-cu12", "12.9.79")
+    answer = cupy_core.resolve()
+    assert answer.bundled
+    assert any("brings nvidia-cuda-runtime-cu12" in reason.text for reason in answer.reasons)
