@@ -173,6 +173,21 @@ def test_a_local_version_that_pip_put_over_the_same_release_is_pips(env, install
     assert any("as a conda package" in reason.text for reason in answer.reasons) is conda
 
 
+@pytest.mark.parametrize(("installer", "conda"), [("pip\n", False), ("conda\n", True)])
+def test_a_plugin_that_pip_put_beside_condas_jaxlib_is_pips(env, installer, conda):
+    env.conda("jaxlib", "0.8.0", "cpu_py38h1_0")
+    env.dist("jaxlib", "0.8.0")
+    plugin = env.dist("jax-cuda12-plugin", "0.8.0")
+    (plugin.parent / "INSTALLER").write_text(installer)
+    answer = env.resolve()
+    assert (answer.cuda, answer.bundled) == ("12", conda)
+    env.dist("nvidia-cuda-runtime-cu12", "12.9.79")
+    env.dist("nvidia-cudnn-cu12", "9.28.0.42")
+    answer = env.resolve()
+    assert answer.bundled
+    assert any("as a conda package" in reason.text for reason in answer.reasons) is conda
+
+
 def test_condas_record_of_another_release_does_not_make_pips_package_condas(env):
     env.conda("tensorflow-base", "2.4.1", "gpu_py39h29c2da4_0", "cudatoolkit 10.1.*")
     env.dist("tensorflow", "2.10.1")

@@ -71,24 +71,33 @@ def _in_layer(framework: Framework, layer: Layer, reading: Reading) -> Iterator[
         if dist or any(name in site.names for name in framework.folders):
             seen = True
             path = files_of(dist, reading) if dist else site.path
-            yield Place(framework, path, dist, _same_release(records, dist, reading))
+            yield Place(framework, path, dist, _of_dist(framework, records, dist, reading))
     if records and not seen:
         yield Place(framework, None, None, records)
 
 
-def _same_release(
-    records: tuple[PrefixRecord, ...], dist: Dist | None, reading: Reading
+def _of_dist(
+    framework: Framework, records: tuple[PrefixRecord, ...], dist: Dist | None, reading: Reading
 ) -> tuple[PrefixRecord, ...]:
-    """Drop conda's records when pip has put another version over them."""
+    """Drop conda's records if pip has put another version, or a build with CUDA, over them."""
     if dist is None or not records:
         return records
     version, local, _ = dist.version.partition("+")
     # Old conda packages also name pip as their installer, but have no local version.
-    if local and (reading.text(dist.record / "INSTALLER") or "conda").strip() != "conda":
+    by_pip = (reading.text(dist.record / "INSTALLER") or "conda").strip() != "conda"
+    # `pip install "jax[cuda12]"` adds plugins to conda's jaxlib of the same release.
+    if by_pip and (local or _more_telling(framework, dist, records)):
         return ()
     # conda-forge's PyTorch has its build number after the release: 2.0.0.post200.
     named = ((it.version, f"{it.version}.post{it.build.rpartition('_')[2]}") for it in records)
     return records if any(version in names for names in named) else ()
+
+
+def _more_telling(framework: Framework, dist: Dist, records: tuple[PrefixRecord, ...]) -> bool:
+    """Tell whether a distribution's name says more than those of conda's packages do."""
+    rank = framework.rank(dist.name)
+    others = [framework.rank(it.name) for it in records]
+    return all(rank is not None and other is not None and rank < other for other in others)
 
 
 def _best_dist(framework: Framework, dists: tuple[Dist, ...], reading: Reading) -> Dist | None:
