@@ -23,6 +23,12 @@ def test_a_cupy_that_asks_conda_for_no_cuda(cupy_core, package, own):
     assert cupy_core.resolve().bundled is own
 
 
+def test_a_cupy_that_finds_condas_cuda_of_another_major_finds_no_toolkit(env):
+    env.dist("cupy-cuda12x", "14.2.0")
+    env.conda("cudatoolkit", "11.8.0", "h4ba93d1_13")
+    assert "CuPy 14.2.0 does not find the toolkit" in env.resolve().caution
+
+
 def test_a_cupy_of_conda_finds_the_wheels_beside_it(cupy_core):
     cupy_core.dist("nvidia-cuda-runtime-cu12", "12.9.79")
     answer = cupy_core.resolve()

@@ -229,6 +229,35 @@ def test_a_toolkit_is_out_of_reach_where_the_environment_brings_cuda(env):
     assert env.resolve().caution is None
 
 
+@pytest.mark.parametrize(
+    ("cupy", "beside", "found"),
+    [
+        ("14.2.0", "nvidia-cudnn-cu12 9.10.2.21", True),
+        ("14.2.0", "nvidia-cuda-nvrtc-cu12 12.9.86", True),
+        ("14.2.0", "nvidia-cuda-nvrtc-cu11 11.8.89", False),  # it takes that for its own
+        ("13.6.0", "nvidia-cudnn-cu12 9.10.2.21", False),
+    ],
+)
+def test_a_toolkit_is_within_reach_of_what_looks_below_cuda_home(env, cupy, beside, found):
+    env.dist("cupy-cuda12x", cupy)
+    env.dist(*beside.split())
+    env.file("nvidia/cudnn/lib/libcudnn.so.9")
+    answer = env.resolve()
+    assert not answer.bundled
+    assert (answer.caution is None) is found
+
+
+def test_only_those_that_do_not_find_the_toolkit_are_told(env):
+    env.dist("numba-cuda", "0.30.4")
+    env.dist("cuda-bindings", "12.9.5")
+    env.file("nvidia/cudnn/lib/libcudnn.so.9")
+    answer = env.resolve()
+    assert (answer.cuda, answer.bundled, answer.caution) == ("12", False, None)
+    env.dist("cupy-cuda12x", "14.2.0")
+    env.dist("ctranslate2", "4.8.5")
+    assert "left alone, and CTranslate2 4.8.5 does not" in env.resolve().caution
+
+
 # A virtualenv that sees the packages of its base.
 
 

@@ -46,22 +46,33 @@ def _name_of(facts: Facts, home: str) -> str:
     return next((kit.name for kit in facts.installed if kit.path == home), home)
 
 
-def _auto(facts: Facts) -> str:
-    """Spell the command that gives the environment the toolkit that it needs to run."""
-    # Without the option, the toolkit is left out of LD_LIBRARY_PATH there.
-    use = use_command(facts, "auto", " --libraries always" if facts.needs.brings else "")
+def _auto(facts: Facts, one: ResolvedFramework) -> str:
+    """Spell the command that gives a framework the toolkit that it needs to run."""
+    use = use_command(facts, "auto", " --libraries always" if _left_alone(facts, one) else "")
     return use if facts.resolution.toolkit else chain(facts, "cudaswitch install auto", use)
 
 
 def _lacks_runtime(facts: Facts) -> Iterator[Found]:
     for one in _leaning(facts):
         lacking = [name for name in one.loads if name in facts.loads and not facts.loads[name]]
-        if lacking:
+        if lacking and not _found_by_home(facts, one):
             evidence = f"{one.title} {one.version} needs CUDA {one.cuda}: no {lacking[0]} is found"
-            if facts.needs.brings:
-                evidence += f", and LD_LIBRARY_PATH is left alone for `{facts.needs.brings}`"
-            yield Found(evidence, _auto(facts))
+            if brings := _left_alone(facts, one):
+                evidence += f", and LD_LIBRARY_PATH is left alone for `{brings}`"
+            yield Found(evidence, _auto(facts, one))
             return
+
+
+def _left_alone(facts: Facts, one: ResolvedFramework) -> str | None:
+    """Tell what keeps a toolkit out of LD_LIBRARY_PATH, if a framework needs it there."""
+    return None if one.by_home else facts.needs.brings
+
+
+def _found_by_home(facts: Facts, one: ResolvedFramework) -> bool:
+    """Tell whether a framework looks in CUDA_HOME, and a toolkit of its major is there."""
+    homes = (facts.homes.get(name) for name in ("CUDA_HOME", "CUDA_PATH"))
+    majors = [home.version.major for home in homes if home and home.version]
+    return one.by_home and one.cuda is not None and Version(one.cuda).major in majors
 
 
 def _leaning(facts: Facts) -> list[ResolvedFramework]:
@@ -81,7 +92,7 @@ def _wrong_cudnn(facts: Facts) -> Iterator[Found]:
         if major and found and f"libcudnn.so.{major}" not in found:
             name, at = next(iter(found.items()))
             evidence = f"{one.title} {one.version} needs cuDNN {one.cudnn}, but {name} was found"
-            yield Found(f"{evidence} (`{at.path}`)", _auto(facts))
+            yield Found(f"{evidence} (`{at.path}`)", _auto(facts, one))
             return
 
 

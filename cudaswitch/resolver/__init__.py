@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from cudaswitch.compat.compilers import Bounds, host_compilers
 from cudaswitch.resolver.choice import NVCC, Absent, Wanted, choose, fits
@@ -67,6 +67,7 @@ def resolve(
             source=need.found.source,
             known=need.known,
             loads=need.telling,
+            by_home=need.by_home,
         )
         for need, verdict in zip(draft.needs, draft.verdicts, strict=True)
     )
@@ -250,10 +251,10 @@ def within_reach(draft: Draft) -> None:
         draft.proviso = draft.proviso or f"once {lack.once}"
         if lack.reason not in need.reasons:
             _say(draft, need, [lack.reason])
-    if draft.left_alone:
+    if draft.blind:
         text = (
             "the environment brings CUDA, so LD_LIBRARY_PATH is left alone,"
-            f" and {_labels(draft, own=False)} does not find the toolkit there"
+            f" and {_labels(draft.blind)} does not find the toolkit there"
         )
         draft.caution = text
         draft.proviso = "but LD_LIBRARY_PATH is left alone" if draft.toolkit else None
@@ -270,14 +271,14 @@ def within_reach(draft: Draft) -> None:
         draft.reasons.append(Reason(text, draft.toolkit.path))
     elif draft.toolkit and draft.absent and not draft.bundled:
         text = f"{draft.toolkit.name} lacks {together(draft.absent)}"
-        text = f"{text}, which {_labels(draft, own=False)} can open"
+        text = f"{text}, which {_labels(need for need in draft.with_cuda if not need.own)} can open"
         draft.caution = draft.caution or text
         draft.proviso = draft.proviso or f"which lacks {shortened(draft.absent)}"
         draft.reasons.append(Reason(text, draft.toolkit.path))
 
 
-def _labels(draft: Draft, *, own: bool) -> str:
-    return " and ".join(need.label for need in draft.with_cuda if need.own is own)
+def _labels(needs: Iterable[Need]) -> str:
+    return " and ".join(need.label for need in needs)
 
 
 def compiler_fits(draft: Draft) -> None:
@@ -306,13 +307,13 @@ def next_step(draft: Draft) -> None:
     elif draft.compiler:
         # For conda's nvcc, nothing is left to do.
         draft.hint = draft.compiler.lead
-    elif draft.toolkit and draft.left_alone and (owners := _labels(draft, own=True)):
+    elif draft.toolkit and draft.blind and (owners := [it for it in draft.with_cuda if it.own]):
         draft.hint = (
-            f"give {_labels(draft, own=False)} an environment of its own, or take"
-            f" `--libraries always`: then {owners} may load the toolkit's libraries, and fail"
+            f"give {_labels(draft.blind)} an environment of its own, or take `--libraries always`:"
+            f" then {_labels(owners)} may load the toolkit's libraries, and fail"
         )
     elif kit := draft.whole:
-        always = " --libraries always" if draft.left_alone else ""
+        always = " --libraries always" if draft.blind else ""
         draft.hint = f"cudaswitch use {kit.name}{always}"
     else:
         draft.hint = draft.install_command

@@ -48,10 +48,11 @@ class Draft:
         return [need for need in self.needs if need.cuda]
 
     @property
-    def left_alone(self) -> bool:
-        """Tell whether a toolkit is needed whose libraries are not put into LD_LIBRARY_PATH."""
-        needed = self.wanted is not None and not self.bundled and not self.conflict
-        return needed and self.facts.brings is not None
+    def blind(self) -> list[Need]:
+        """The frameworks that need a toolkit and do not find it, as nothing leads to it."""
+        if self.conflict or self.facts.brings is None:
+            return []
+        return [need for need in self.with_cuda if not need.own and not need.by_home]
 
     @property
     def whole(self) -> Toolkit | None:

@@ -141,7 +141,8 @@ class ResolvedFramework(NamedTuple):
     """What was concluded about one framework; `cuda` is None for a build without.
 
     If it is not `known`, nothing says for which CUDA it is, and None means nothing. `loads` are
-    the libraries whose names tell whether a toolkit is of a release that serves it.
+    the libraries whose names tell whether a toolkit is of a release that serves it; if `by_home`,
+    it finds one by CUDA_HOME, without LD_LIBRARY_PATH.
     """
 
     name: str
@@ -154,9 +155,11 @@ class ResolvedFramework(NamedTuple):
     source: str
     known: bool = True
     loads: tuple[str, ...] = ()
+    by_home: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        return {key: getattr(self, key) for key in self._fields if key not in ("title", "loads")}
+        inside = ("title", "loads", "by_home")
+        return {key: getattr(self, key) for key in self._fields if key not in inside}
 
 
 class Resolution(NamedTuple):

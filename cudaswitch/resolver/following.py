@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cudaswitch.compat.frameworks import frameworks
 from cudaswitch.resolver.facts import Claim, Facts, FoundFramework, Reason
 from cudaswitch.resolver.needs import Need, cpu_build, cpu_need, need_of, without_cuda
-from cudaswitch.resolver.own import left_out
+from cudaswitch.resolver.own import finds_by_home, left_out
 from cudaswitch.resolver.releases import agree
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
@@ -54,7 +54,8 @@ def _of_environment(found: FoundFramework, facts: Facts, *, alone: bool) -> Need
         if part.component == asking and part.cuda:
             cuda = Version(str(Version(part.cuda).major))
             reason = Reason(f"{text}; by {part.name} it takes a toolkit {cuda}", part.source)
-            return Need(found, cuda, own=False, reasons=(reason,))
+            by_home = finds_by_home(found, cuda, facts)
+            return Need(found, cuda, own=False, reasons=(reason,), by_home=by_home)
     plain = cpu_build(found, facts.os, firm=False)
     return without_cuda(found, Reason(text, found.source), plain.hint if plain else None)
 

@@ -10,7 +10,7 @@ from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Carried, Claim, Facts, FoundFramework, Reason
 from cudaswitch.resolver.names import bound, bound_reasons, exactly, linked
-from cudaswitch.resolver.own import Lack, lack_of, left_out, own_cuda
+from cudaswitch.resolver.own import Lack, finds_by_home, lack_of, left_out, own_cuda
 from cudaswitch.resolver.releases import agree
 from cudaswitch.versions import Version
 
@@ -44,6 +44,8 @@ class Need(NamedTuple):
     """What keeps it from its own CUDA all the same."""
     rest: tuple[str, ...] = ()
     """The libraries that its wheels do not bring, and that it then takes from a toolkit."""
+    by_home: bool = False
+    """Whether it finds a toolkit by CUDA_HOME, without LD_LIBRARY_PATH."""
 
     @property
     def framework(self) -> Framework:
@@ -135,6 +137,7 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         serving=serving,
         lack=lack,
         rest=left_out(found, built, facts) if any(it.kind == "dist" for it in serving) else (),
+        by_home=finds_by_home(found, built, facts),
     )
 
 

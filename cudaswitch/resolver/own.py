@@ -83,18 +83,32 @@ def _with_cuda(name: str, facts: Facts) -> bool:
 
 def left_out(found: FoundFramework, cuda: Version, facts: Facts) -> tuple[str, ...]:
     """List the libraries that the wheels beside a framework do not bring, though it opens them."""
-    rule = found.framework.opens_of(found.release)
-    if rule is None or rule.extra is None or not within(found.release, rule.extra_since, None):
-        return ()
-    here = {part.component for part in facts.carried if _is_wheel_for(cuda, part)}
+    wheels = [part for part in facts.carried if part.kind == "dist"]
+    here = {part.component for part in wheels if _is_for(cuda, part)}
     here |= {"cudart"} if "cuda" in here else set()
-    return tuple(library for library in rule.libraries if library not in here)
+    return tuple(library for library in _below_home(found) if library not in here)
 
 
-def _is_wheel_for(cuda: Version, part: Carried) -> bool:
+def finds_by_home(found: FoundFramework, cuda: Version, facts: Facts) -> bool:
+    """Tell whether a framework finds a toolkit by CUDA_HOME, without LD_LIBRARY_PATH.
+
+    It takes what the environment brings first, even if that is for another CUDA.
+    """
+    libraries = _below_home(found)
+    near = [part for part in facts.carried if part.component in ("cuda", *libraries)]
+    return bool(libraries) and all(_is_for(cuda, part) for part in near)
+
+
+def _below_home(found: FoundFramework) -> tuple[str, ...]:
+    """List the libraries that a framework opens, if it looks for them below CUDA_HOME."""
+    rule = found.framework.opens_of(found.release)
+    looks = rule and rule.extra and within(found.release, rule.extra_since, None)
+    return rule.libraries if rule and looks else ()
+
+
+def _is_for(cuda: Version, part: Carried) -> bool:
     # The names without a suffix belong to CUDA 13 and later.
-    is_its = Version(part.cuda).major == cuda.major if part.cuda else cuda.major >= 13
-    return part.kind == "dist" and is_its
+    return Version(part.cuda).major == cuda.major if part.cuda else cuda.major >= 13
 
 
 def incomplete(found: FoundFramework, cuda: Version, rest: Sequence[str], command: str) -> Lack:

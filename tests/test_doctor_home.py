@@ -1,0 +1,37 @@
+"""Frameworks that look for a toolkit below CUDA_HOME, and so need no LD_LIBRARY_PATH."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctoring import Patient
+
+
+@pytest.fixture
+def cupy(patient: Patient) -> Patient:
+    """CuPy beside a wheel because of which LD_LIBRARY_PATH is left alone."""
+    env = patient.virtualenv()
+    env.dist("cupy-cuda12x", "14.2.0")
+    env.dist("nvidia-cudnn-cu12", "9.10.2.21")
+    env.file("nvidia/cudnn/lib/libcudnn.so.9")
+    patient.activate(env)
+    return patient
+
+
+def test_they_need_no_path_to_be_mended(cupy: Patient) -> None:
+    cupy.adopt("12.4.131")
+    cupy.in_shell("CS041")
+    assert "CS041" in cupy.codes(1) and "CS041" not in cupy.codes(2)
+    found = next(one for one in cupy.findings(1) if one["code"] == "CS041")
+    assert found["evidence"].endswith("needs CUDA 12: no libcudart.so.12 is found")
+    assert "--libraries" not in found["fix"]
+
+
+@pytest.mark.parametrize("variable", ["CUDA_HOME", "CUDA_PATH"])
+@pytest.mark.parametrize(("version", "codes"), [("12.4.131", []), ("11.8.89", ["CS041"])])
+def test_any_toolkit_of_their_major_serves(
+    cupy: Patient, variable: str, version: str, codes: list[str]
+) -> None:
+    cupy.env[variable] = str(cupy.toolkit(cupy.work / "kit", version))
+    cupy.in_shell("none")
+    assert [code for code in cupy.codes(1) if code == "CS041"] == codes
