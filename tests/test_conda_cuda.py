@@ -34,3 +34,31 @@ def test_a_cupy_of_conda_finds_the_wheels_beside_it(cupy_core):
     answer = cupy_core.resolve()
     assert answer.bundled
     assert any("brings nvidia-cuda-runtime-cu12" in reason.text for reason in answer.reasons)
+
+
+@pytest.fixture
+def tensorflow(env):
+    env.conda(
+        "tensorflow-base", "2.18.0", "cuda128py38h1_203", "cuda-version >=12.8,<13",
+        "libcudnn >=9.8.0.87,<10.0a0",
+    )  # fmt: skip
+    return env
+
+
+@pytest.mark.parametrize(
+    ("cuda", "cudnn", "own", "once"),
+    [
+        ("12.9.79", "9.10.1.4", "CUDA 12.9.79 and cuDNN 9.10.1.4", None),
+        ("12.9.79", "9.20.0.48", "CUDA 12.9.79 and cuDNN 9.20.0.48", "libcudnn is older than 9.11"),
+        ("12.9.79", None, None, None),  # it may be inside the package, as in the channel `pytorch`
+        ("11.8.89", "9.10.1.4", None, None),
+    ],
+)
+def test_what_conda_has_put_beside_a_framework_serves_it(tensorflow, cuda, cudnn, own, once):
+    tensorflow.conda("cuda-cudart", cuda, "h1_0")
+    if cudnn:
+        tensorflow.conda("libcudnn", cudnn, "h1_0")
+    answer = tensorflow.resolve(cc="7.0")
+    assert (answer.bundled, answer.cudnn, answer.own) == (True, "9.8.0.87", own)
+    assert answer.proviso == (once and f"once {once}")
+    assert bool(once) is ('"libcudnn>=9.8,<9.11"' in (answer.hint or ""))

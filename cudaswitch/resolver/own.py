@@ -30,14 +30,19 @@ def own_cuda(
     found: FoundFramework, cuda: Version, cudnn: Version | None, facts: Facts
 ) -> tuple[bool, tuple[Carried, ...], Reason]:
     """Tell whether the framework's CUDA is inside the environment, and in which packages."""
-    if found.origin == "conda" and _has_brought(found, facts):
-        text = "as a conda package it uses the CUDA of its prefix"
-        return True, (), Reason(text, found.source)
     carried, rule = facts.carried, _looks(found, facts)
+    links = linked(found.framework)
+    if found.origin == "conda" and _has_brought(found, facts):
+        runtime = _runtime("conda", "cuda", cuda, links, carried)
+        library = _cudnn(("conda",), cuda, cudnn, carried) if cudnn else None
+        # In the channel `pytorch`, cuDNN is inside the framework's package.
+        whole = runtime and (library or cudnn is None)
+        serving = tuple(part for part in (runtime, library) if part and whole)
+        text = "as a conda package it uses the CUDA of its prefix"
+        return True, serving, Reason(text, found.source)
     if rule and rule.pip == "always":
         return True, (), Reason("its wheels bring their own CUDA", cite(rule))
     half: Carried | None = None
-    links = linked(found.framework)
     # Wheels find the wheels beside them before anything in the prefix.
     for kind in ("dist", "conda") if rule else ("conda",):
         shown_by = rule.shown_by if rule and kind == "dist" else "cuda"
@@ -180,7 +185,7 @@ def _too_old(
 def _too_new(serving: tuple[Carried, ...], cudnn: Version | None, facts: Facts) -> Lack | None:
     """Check the cuDNN that serves against the GPUs: newer releases drop old GPUs.
 
-    pip chose its release; what the framework names is only a lower bound.
+    pip or conda chose its release; what the framework names is only a lower bound.
     """
     part = next((part for part in serving if part.component == "cudnn"), None)
     here = release_of(part.version) if part else None
@@ -218,7 +223,8 @@ def _unfound(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) 
 def _unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> Lack | None:
     """Say which folders of a pip package's CUDA are missing in LD_LIBRARY_PATH, if it needs it."""
     rule = found.framework.prefix_by_path
-    is_ruled = rule is not None and within(found.release, rule.since, rule.before)
+    by_pip = found.origin == "pip"
+    is_ruled = by_pip and rule is not None and within(found.release, rule.since, rule.before)
     by_path = {"conda": is_ruled, "dist": _looks(found, facts) is None}
     sought = [part for part in serving if by_path[part.kind] and facts.os == "linux"]
     dark = dict.fromkeys(f"`{part.folder}`" for part in sought if not part.led)
