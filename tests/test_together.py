@@ -86,6 +86,8 @@ def test_vllm_uses_what_torch_uses(env):
         ("torchvision 0.25.0", "+cpu", None),
         ("torchaudio 2.11.0", "+cu130", "it is built for CUDA 13.0, and PyTorch 2.15.0 for 13.2"),
         ("torchaudio 2.11.0", "+cu132", None),
+        ("torchaudio 2.11.1", "+cu130", None),
+        ("torchaudio 2.11.1", "+cu128", "it is built for CUDA 12.8, and PyTorch 2.15.0 for 13.2"),
     ],
 )
 def test_companions_of_torch_are_for_its_cuda(env, dist, built, says):
