@@ -62,3 +62,33 @@ def test_what_conda_has_put_beside_a_framework_serves_it(tensorflow, cuda, cudnn
     assert (answer.bundled, answer.cudnn, answer.own) == (True, "9.8.0.87", own)
     assert answer.proviso == (once and f"once {once}")
     assert bool(once) is ('"libcudnn>=9.8,<9.11"' in (answer.hint or ""))
+
+
+@pytest.fixture
+def numba(env):
+    """Numba in a prefix where another package, such as NCCL, asks for a release of CUDA."""
+    env.conda("numba", "0.61.2", "py38h1_1")
+    env.conda("cuda-version", "12.9", "h1_3")
+    return env
+
+
+def test_a_package_that_only_pins_the_cuda_is_no_cuda(numba):
+    answer = numba.resolve()
+    assert (answer.cuda, answer.bundled) == ("12.9", False)
+    assert any("by cuda-version it takes a toolkit 12.9" in it.text for it in answer.reasons)
+    numba.conda("cuda-cudart", "12.9.79", "h1_0")
+    answer = numba.resolve()
+    assert (answer.cuda, answer.bundled) == ("12.9", True)
+
+
+def test_a_package_that_only_pins_the_cuda_decides_nothing_beside_a_framework(numba):
+    numba.torch("2.5.1+cu124", "12.4")
+    answer = numba.resolve()
+    assert (answer.cuda, answer.bundled) == ("12.4", True)
+
+
+def test_a_package_that_pins_a_cuda_which_numba_does_not_take_tells_it_nothing(env):
+    env.conda("numba", "0.61.2", "py38h1_1")
+    env.conda("cuda-version", "13.0", "h1_3")
+    answer = env.resolve()
+    assert (answer.cuda, "from 11.2 to 12" in answer.hint) == (None, True)

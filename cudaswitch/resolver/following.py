@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cudaswitch.compat.frameworks import frameworks
-from cudaswitch.resolver.facts import Claim, Facts, FoundFramework, Reason
+from cudaswitch.resolver.facts import Carried, Claim, Facts, FoundFramework, Reason
 from cudaswitch.resolver.needs import Need, cpu_build, cpu_need, need_of, without_cuda
 from cudaswitch.resolver.own import finds_by_home, left_out
 from cudaswitch.resolver.releases import agree
@@ -41,23 +41,32 @@ def _of_environment(found: FoundFramework, facts: Facts, *, alone: bool) -> Need
     """Work out the need of one that uses what there is; if it is not `alone`, others decide."""
     rule = found.framework.own_cuda_of(found.release)
     for part in facts.carried:
-        by = ("cuda", "release") if part.kind == "conda" else (rule.shown_by,) if rule else ()
-        if part.component in by and part.cuda:
+        shown_by = "cuda" if part.kind == "conda" else rule.shown_by if rule else None
+        if part.component == shown_by and part.cuda:
             reason = Reason(f"it uses {part.name} {part.version} of the environment", part.source)
             # Two parts name the release; the third is that of the package that brings it.
             cuda = Version(Version(part.cuda).minor)
             rest = left_out(found, cuda, facts) if part.kind == "dist" else ()
             return Need(found, cuda, own=True, reasons=(reason,), rest=rest)
     text = "it finds no CUDA in the environment"
-    asking = rule.toolkit_by if rule and alone else None
-    for part in facts.carried:
-        if part.component == asking and part.cuda:
-            cuda = Version(str(Version(part.cuda).major))
-            reason = Reason(f"{text}; by {part.name} it takes a toolkit {cuda}", part.source)
-            by_home = finds_by_home(found, cuda, facts)
-            return Need(found, cuda, own=False, reasons=(reason,), by_home=by_home)
+    for part in facts.carried if alone else ():
+        if asked := _asked_for(found, part):
+            reason = Reason(f"{text}; by {part.name} it takes a toolkit {asked}", part.source)
+            by_home = finds_by_home(found, asked, facts)
+            return Need(found, asked, own=False, reasons=(reason,), by_home=by_home)
     plain = cpu_build(found, facts.os, firm=False)
     return without_cuda(found, Reason(text, found.source), plain.hint if plain else None)
+
+
+def _asked_for(found: FoundFramework, part: Carried) -> Version | None:
+    """Tell which toolkit a framework takes by a package that is not itself CUDA."""
+    rule, takes = found.framework.own_cuda_of(found.release), found.framework.takes
+    if part.cuda and part.component == "release":
+        cuda = Version(Version(part.cuda).minor)
+        return cuda if takes is None or takes.accepts(cuda) else None
+    if part.cuda and rule and part.component == rule.toolkit_by:
+        return Version(str(Version(part.cuda).major))
+    return None
 
 
 def hint_of(need: Need, toolkits: Sequence[Toolkit], facts: Facts) -> str | None:
