@@ -132,3 +132,13 @@ def test_torch_wheels_that_hold_their_libraries_tell_the_cudnn(env):
     env.file("torch/lib/libcudnn.so.7")
     env.file("torch/lib/libcudart-80664282.so.10.1")
     assert env.resolve().cudnn == "7"
+
+
+def test_the_runtime_of_every_cuda_11_has_the_name_of_11_0(env):
+    env.dist("torch", "1.13.1a0+git49444c3")
+    env.file("torch/lib/libcudart-e409450e.so.11.0")
+    assert env.resolve().cuda == "11"
+    env.file("torch/version.py", "cuda = '11.7'\n")
+    answer = env.resolve()
+    assert answer.cuda == "11.7"
+    assert not any("is stated too" in reason.text for reason in answer.reasons)
