@@ -212,7 +212,7 @@ def gpu_variables(gpus: str | None) -> dict[str, str]:
 
 def undone(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment without what is applied: only what we put in, each once."""
-    result = dict(environment)
+    result, regained = dict(environment), _regained(environment)
     # If conda kept the same value or folder before us, it is the user's own.
     level, *names = result.pop(_STATE + "KEPT", "").split(":")
     theirs = tuple(f"_{name}" for name in names)
@@ -257,7 +257,28 @@ def undone(environment: Mapping[str, str]) -> dict[str, str]:
     for name in private:
         if result.get(name) == environment.get(f"{_STATE}WAS_{name}", result.get(name)):
             away.add(name)
-    return {name: value for name, value in result.items() if name not in away}
+    return {name: value for name, value in result.items() if name not in away} | regained
+
+
+def _regained(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that conda has restored from copies that it made before us.
+
+    It leaves its copies behind. Scripts of an environment may have added to a list since; what
+    stands there beside our folders has not been restored.
+    """
+    level, *names = environment.get(_STATE + "KEPT", "").split(":")
+    left = range(_number(environment.get("CONDA_SHLVL", "")), _number(level))
+    copies = [copy for copy in _copies(environment) if environment[copy] and _level(copy) in left]
+    record = environment.get(_STATE + "LIB", "").split(":")
+    ours = {f":{item.lstrip('0123456789')}:" for item in record if item}
+    found = {}
+    for name in names:
+        value = environment.get(name, "")
+        for copy in _of(name, copies):
+            before, kept, after = f":{value}:".partition(f":{environment[copy]}:")
+            if kept and not any(folder in f"{before}:{after}" for folder in ours):
+                found[name] = value
+    return found
 
 
 def _copies(environment: Mapping[str, str]) -> list[str]:

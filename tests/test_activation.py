@@ -48,6 +48,24 @@ def test_a_copy_that_was_the_person_s_stays() -> None:
     assert without_state(undone(applied(before))) == before
 
 
+@pytest.mark.parametrize("level", [0, 1])
+@pytest.mark.parametrize("added", ["", "/script/lib:"])
+def test_what_conda_has_brought_back_is_the_person_s(level: int, added: str) -> None:
+    """The copy may be that of a higher level, and a script may have added to the list since."""
+    theirs = {"LD_LIBRARY_PATH": f"{HOME}/lib64", "CUDA_HOME": HOME}
+    on = applied(entered(OWN | theirs, level))
+    left = {"LD_LIBRARY_PATH": added + theirs["LD_LIBRARY_PATH"], "CUDA_HOME": HOME}
+    after = undone(on | left | {"CONDA_SHLVL": "0"})
+    assert {name: after.get(name) for name in left} == left
+
+
+def test_what_conda_has_not_brought_back_is_ours() -> None:
+    """A copy that conda leaves behind is no sign that it has been brought back."""
+    before = entered(OWN | {"LD_LIBRARY_PATH": f"{HOME}/lib64"}, 0)
+    after = undone(applied(before) | {"CONDA_SHLVL": "0"})
+    assert after["LD_LIBRARY_PATH"] == before["LD_LIBRARY_PATH"]
+
+
 @pytest.mark.parametrize("name", ["LD_LIBRARY_PATH", "CUDA_HOME", "XLA_FLAGS"])
 def test_a_copy_that_is_the_person_s_is_no_sign_for_another_variable(name: str) -> None:
     theirs = {"LD_LIBRARY_PATH": f"{HOME}/lib64:/own", "CUDA_HOME": HOME}

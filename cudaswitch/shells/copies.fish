@@ -128,13 +128,19 @@ function __cudaswitch_theirs
 end
 
 # Has conda restored the value of the variable $argv[1], which it kept before we set the same? It
-# leaves its copies behind.
+# leaves its copies behind. If several environments have been left at once, the copy may be that of
+# a higher level.
 function __cudaswitch_regained
     set -l level
     string match --quiet --regex "^(?<level>[0-9]+):(?:.*:)?$argv[1](?::|\$)" -- "$__csw_theirs"
     and string match --quiet --regex '^[0-9]*$' -- "$CONDA_SHLVL"
     and test "0$CONDA_SHLVL" -lt $level; or return
-    set -l kept __CONDA_SHLVL_"$CONDA_SHLVL"_$argv[1]
+    set -l kept
+    while test $level -gt "0$CONDA_SHLVL"
+        set level (builtin math $level - 1)
+        set kept __CONDA_SHLVL_{$level}_$argv[1]
+        test "$$kept" = "$$argv[1]"; and break
+    end
     test -n "$$kept" -a -n "$$argv[1]"; or return
     test "$$kept" = "$$argv[1]"; and return
     # Then scripts of the environment that is active again may add to the list. If our folder is

@@ -281,14 +281,20 @@ __cudaswitch_theirs() {
 }
 
 # Has conda restored the value $2 of the variable $1, which conda or its nvcc kept before we set
-# the same? conda leaves its copies behind.
+# the same? conda leaves its copies behind. If several environments have been left at once, the copy
+# may be that of a higher level.
 __cudaswitch_regained() {
-    \local _csw_set _csw_rest
+    \local _csw_level _csw_set _csw_rest
     case ${_csw_theirs-}: in *":$1:"*) ;; *) return 1 ;; esac
     # Some shells evaluate the operands of a numeric comparison.
     case ${CONDA_SHLVL:-0}:${_csw_theirs%%:*} in *[!0-9:]* | *: | *:*:*) return 1 ;; esac
     if [ "${CONDA_SHLVL:-0}" -ge "${_csw_theirs%%:*}" ]; then return 1; fi
-    \eval "__csw=\${__CONDA_SHLVL_${CONDA_SHLVL:-0}_$1-}"
+    _csw_level=${_csw_theirs%%:*}
+    while [ "$_csw_level" -gt "${CONDA_SHLVL:-0}" ]; do
+        _csw_level=$((_csw_level - 1))
+        \eval "__csw=\${__CONDA_SHLVL_${_csw_level}_$1-}"
+        case $__csw in "$2") break ;; esac
+    done
     case $_csw_theirs: in
         *":$1_CONDA_NVCC_BACKUP:"*)
             \eval "_csw_set=\${$1_CONDA_NVCC_BACKUP+x}"

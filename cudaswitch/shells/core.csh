@@ -10,7 +10,8 @@
 #
 # If an environment is active, one `sh` looks for CUDA in it, and another, if it is pinned to
 # `auto`, whether its packages have changed: csh cannot read files. One more runs if a host compiler
-# or XLA needs a flag, or conda keeps copies of what is given back. Nothing else is started.
+# or XLA needs a flag, or conda keeps copies of what is given back, and another if it kept the same
+# LD_LIBRARY_PATH before us. Nothing else is started.
 #
 # A list is split into words at its colons. To keep its elements byte for byte, a blank in them is
 # ^A (control A), a tab ^C (control C), and each element, which may be empty, is put between two ^B
@@ -205,6 +206,13 @@ foreach _csw_job (PATH OLD LIB GONE)
         set _csw_list = "${_csw_LD_LIBRARY_PATH:q}"
         set _csw_take = "${_csw_LIB:q}"
         set _csw_add = ($_csw_lib_dirs:q)
+        if ($?_CUDASWITCH_KEPT) then
+            if ("${_CUDASWITCH_KEPT:q}" =~ *:LD_LIBRARY_PATH*) then
+                set _csw_text = 'for f in copies core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; _csw_theirs=$_CUDASWITCH_KEPT; __cudaswitch_regained LD_LIBRARY_PATH "${LD_LIBRARY_PATH-}"'
+                /bin/sh -c $_csw_text:q sh $_csw_texts:q
+                if (! $status) set _csw_take = ""
+            endif
+        endif
         breaksw
     case GONE:
         set _csw_list = "${_csw_new_PATH:q}"

@@ -354,11 +354,12 @@ REGAINED = {
     "the same environment after it": (
         *(("activate", "v"), ("use", "1"), ("deactivate",), ("activate", "v"), ("deactivate",)),
     ),
+    "two left without a prompt in between": (("use", "1"), ("activate", "b"), ("activate", "v")),
 }
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
 @pytest.mark.parametrize("names", ["both", "CUDA_HOME", "LD_LIBRARY_PATH"])
 @pytest.mark.parametrize("words", REGAINED)
 def test_the_persons_own_toolkit_comes_back_while_it_is_chosen(
