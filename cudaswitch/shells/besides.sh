@@ -63,15 +63,6 @@ __cudaswitch_besides() {
             fi
             \export "_CUDASWITCH_LIB=$_csw_lib0" "LD_LIBRARY_PATH=$_cudaswitch_ld"
             ;;
-        # LD_LIBRARY_PATH may still contain what was applied.
-        *)
-            case ${LD_LIBRARY_PATH+x}$_csw_ld_set\|$_csw_ld in
-                "|" | x?*"|${LD_LIBRARY_PATH-}") ;;
-                "x|"*) \unset LD_LIBRARY_PATH ;;
-                x"$_csw_ld_set|" | "$_csw_ld_set|") __cudaswitch_emptied ;;
-                *) LD_LIBRARY_PATH=$_csw_ld ;;
-            esac
-            ;;
     esac
     case ${_OLD_VIRTUAL_PATH:+x} in
         x) \export "_CUDASWITCH_OLD=0$1/bin" && _OLD_VIRTUAL_PATH=$1/bin:$_OLD_VIRTUAL_PATH ;;

@@ -179,7 +179,11 @@ function __cudaswitch_settled --no-scope-shadowing
         set -g _cudaswitch_plain
         set -g _cudaswitch_besides
         test -n "$_CUDASWITCH_UNEXPORTED"; and __cudaswitch_unexport LD_LIBRARY_PATH
-        set -e __csw_names __csw_theirs _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_OLD _CUDASWITCH_GONE \
+        # Before this, the event for PATH would settle as well.
+        set -e _CUDASWITCH_GONE
+        # First: if Ctrl-C ends this once the records are gone, nobody knows what to remove.
+        __cudaswitch_write
+        set -e __csw_names __csw_theirs _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_OLD \
             _CUDASWITCH_LIB _CUDASWITCH_LD _CUDASWITCH_KEPT _CUDASWITCH_UNEXPORTED
     end
 
@@ -188,12 +192,16 @@ function __cudaswitch_settled --no-scope-shadowing
             set -e __csw
             return
         end
-        test -d $home/.; and __cudaswitch_apply
+        test -d $home/.; and __cudaswitch_apply; and __cudaswitch_write
     end
     set -e __csw __csw_spared
+end
 
+# Set the lists to $path, $old, $ld and $ld_set.
+function __cudaswitch_write --no-scope-shadowing
     test "$path" = "$PATH"; or set -gx PATH $path
     test "$old" = "$old_was"; or set -gx _OLD_VIRTUAL_PATH $old
+    set old_was "$old"
     if contains -- "$ld_set" set bare
         if not set -q LD_LIBRARY_PATH; or test "$ld" != "$LD_LIBRARY_PATH"
             __cudaswitch_back LD_LIBRARY_PATH "$ld"
@@ -202,6 +210,7 @@ function __cudaswitch_settled --no-scope-shadowing
     else if set -qg LD_LIBRARY_PATH
         set -e LD_LIBRARY_PATH
     end
+    return 0
 end
 
 # Take what is applied out of $path, $old, $ld and $ld_set.

@@ -209,6 +209,8 @@ __cudaswitch_settled() {
         esac
         _cudaswitch_plain='' _cudaswitch_besides=''
         case ${_CUDASWITCH_UNEXPORTED-} in ?*) __cudaswitch_unexport LD_LIBRARY_PATH ;; esac
+        # First: if Ctrl-C ends this once the records are gone, nobody knows what to remove.
+        __cudaswitch_written
         \unset _CUDASWITCH_ON _CUDASWITCH_BIN _CUDASWITCH_OLD _CUDASWITCH_GONE \
             _CUDASWITCH_LIB _CUDASWITCH_LD _CUDASWITCH_KEPT _CUDASWITCH_UNEXPORTED
     fi
@@ -220,27 +222,16 @@ __cudaswitch_settled() {
                 && __cudaswitch_plainly "$_csw_home" "$_csw_want"; then
                 return 0
             fi
-            if [ -d "$_csw_home/." ]; then __cudaswitch_apply; fi
+            if [ -d "$_csw_home/." ]; then
+                __cudaswitch_apply
+                __cudaswitch_written
+                # With `typeset -U`, zsh has dropped second copies. What was there before is known
+                # all the same.
+                case $_cudaswitch_path in ?*) _cudaswitch_path=$PATH ;; esac
+                case $_cudaswitch_ld in ?*) _cudaswitch_ld=$LD_LIBRARY_PATH ;; esac
+            fi
             ;;
     esac
-
-    if [ "$_csw_search" != "${PATH-}" ]; then
-        PATH=$_csw_search
-        # With `typeset -U`, zsh drops second copies, here and in LD_LIBRARY_PATH. What was there
-        # before is known all the same.
-        case ${_CUDASWITCH_ON:+${_cudaswitch_path-}} in ?*) _cudaswitch_path=$PATH ;; esac
-    fi
-    if [ "$_csw_old" != "${_OLD_VIRTUAL_PATH-}" ]; then _OLD_VIRTUAL_PATH=$_csw_old; fi
-    if [ "$_csw_ld_set:$_csw_ld" != "${LD_LIBRARY_PATH+set}:${LD_LIBRARY_PATH-}" ]; then
-        case $_csw_ld_set:$_csw_ld in
-            :*) \unset LD_LIBRARY_PATH ;;
-            set: | exported:) __cudaswitch_emptied ;;
-            *)
-                LD_LIBRARY_PATH=$_csw_ld
-                case ${_CUDASWITCH_ON:+${_cudaswitch_ld-}} in ?*) _cudaswitch_ld=$LD_LIBRARY_PATH ;; esac
-                ;;
-        esac
-    fi
     # Last: in zsh, a read-only variable among these ends the function.
     case ${_CUDASWITCH_ON:+$_csw_want:${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}$_csw_xla} in
         '') ;;
@@ -287,6 +278,19 @@ __cudaswitch_undo() {
     if [ "$__csw" != "$_csw_ld" ]; then
         _csw_ld=$__csw
         if [ -z "$_csw_ld" ] && [ "${_CUDASWITCH_LD-}" = unset ]; then _csw_ld_set=''; fi
+    fi
+}
+
+# Set the lists to $_csw_search, $_csw_old, $_csw_ld and $_csw_ld_set.
+__cudaswitch_written() {
+    if [ "$_csw_search" != "${PATH-}" ]; then PATH=$_csw_search; fi
+    if [ "$_csw_old" != "${_OLD_VIRTUAL_PATH-}" ]; then _OLD_VIRTUAL_PATH=$_csw_old; fi
+    if [ "$_csw_ld_set:$_csw_ld" != "${LD_LIBRARY_PATH+set}:${LD_LIBRARY_PATH-}" ]; then
+        case $_csw_ld_set:$_csw_ld in
+            :*) \unset LD_LIBRARY_PATH ;;
+            set: | exported:) __cudaswitch_emptied ;;
+            *) LD_LIBRARY_PATH=$_csw_ld ;;
+        esac
     fi
 }
 

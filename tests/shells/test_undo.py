@@ -316,3 +316,33 @@ def test_a_list_that_cannot_be_set(shell: Shell, name: str, before: str, at_prom
     terminal.say("cudaswitch off")
     assert seen(terminal)["PATH"] == was["PATH"]
     assert name != "PATH" or seen(terminal) == was
+
+
+INTERRUPTED = {
+    "bash": "set -T; trap '[ -n \"$armed$_CUDASWITCH_ON\" ] || { armed=no; kill -INT $$; }' DEBUG",
+    "zsh": "trap '[ -n \"$armed$_CUDASWITCH_ON\" ] || { armed=no; kill -INT $$; }' DEBUG",
+    "fish": "function once --on-variable _CUDASWITCH_ON\n"
+    'if test -z "$armed$_CUDASWITCH_ON"; set -g armed no; kill -INT $fish_pid; end; end',
+}
+"""Shell → what presses Ctrl-C when a toolkit has been undone, and the next one is not there yet."""
+
+
+@told_apart
+def test_a_switch_that_is_interrupted_half_way(shell: Shell, at_prompt: Open) -> None:
+    """After Ctrl-C between two toolkits, neither is left anywhere, and `use` works as before."""
+    terminal = at_prompt(shell)
+    for name in ("LD_LIBRARY_PATH", "CUDA_HOME"):
+        terminal.say(shell.set(name, "/own"))
+    was = foreign(seen(terminal))
+    terminal.say("cudaswitch use 10.1")
+    # Without this, one short step leads from one toolkit to the other.
+    terminal.say(shell.set("CUDA_PATH", "/mine"))
+    terminal.say(INTERRUPTED[shell.name])
+    terminal.say("cudaswitch use 11.8")
+    after = seen(terminal)
+    assert foreign(after) == was | {"CUDA_PATH": "/mine"}
+    assert after.keys() == foreign(after).keys() | {"_CUDASWITCH_U"}
+    terminal.say("cudaswitch use 11.8")
+    assert "/cuda-11.8/bin:" in seen(terminal)["PATH"]
+    terminal.say("cudaswitch off")
+    assert seen(terminal) == was | {"CUDA_PATH": "/mine"}
