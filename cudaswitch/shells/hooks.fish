@@ -118,9 +118,13 @@ end
 
 # Remove from what conda keeps what was applied in the environment that was left.
 function __cudaswitch_forget
+    set -l home
     set -g __csw_theirs $_cudaswitch_undone_kept
-    # Scripts of this environment may have saved what conda restored before them.
-    set -g __csw_names (__cudaswitch_snapshots)
+    # Scripts of this environment may have saved what conda restored before them. If the same
+    # toolkit is applied again, they have saved that, and the undo corrects it.
+    set -g __csw_names
+    string match --quiet --regex '^(?<home>[^:]*)' -- "$_cudaswitch_undone"
+    string match --quiet -- "$home:*" "$_CUDASWITCH_ON:"; or set __csw_names (__cudaswitch_snapshots)
     __cudaswitch_copies LD_LIBRARY_PATH "$_cudaswitch_undone_lib"
     __cudaswitch_scalars forget $_cudaswitch_undone
     set -e __csw_theirs __csw_names
