@@ -10,6 +10,7 @@ import pytest
 from checks import proven, succeeded
 from cudaswitch.check import bounded, building
 from homes import Home
+from made_environments import Env
 from tools import executable
 
 
@@ -71,6 +72,31 @@ def test_each_proof_has_a_line_where_the_host_compiler_is_refused(
     for name in ("nvcc: a program", "nvcc: a kernel", "CMake: a project"):
         assert found[name]["status"] == "skipped"
         assert found[name]["detail"] == "there is no compatible host compiler"
+
+
+def test_programs_find_the_toolkits_libraries_where_use_leaves_them_out(
+    home: Home, tmp_path: Path
+) -> None:
+    """A CMake project links libcudart without RUNPATH, as the toolkit's folder is nvcc's own."""
+    program = "case :$LD_LIBRARY_PATH: in *:$CUDA_HOME/lib64:*) echo 13000 ;; *) exit 1 ;; esac"
+    write = f"printf '%s\\n' '#!/bin/sh' '{program}' >$at; chmod +x $at"
+    kit = compiling(tmp_path / "cuda", f"at=program; {write}")
+    (kit / "lib64").mkdir()
+    env = Env(tmp_path / "env")
+    env.write("pyvenv.cfg", "home = /usr/bin\n")
+    env.file("nvidia/cublas/lib/libcublas.so.12")
+    executable(
+        env.prefix / "bin/cmake",
+        '#!/bin/sh\n[ "$LD_LIBRARY_PATH" ] && exit 1\n'
+        'echo "-- cudaswitch: 13.0 $CUDA_HOME/bin"\n'
+        f"[ $1 = --build ] && mkdir $2 && at=$2/program && {write}\n:\n",
+    )
+    executable(env.prefix / "bin/make")
+    succeeded(home.run("adopt", kit, "--as", "13.0"))
+    path = f"{env.prefix}/bin:{home.env['PATH']}"
+    found = proven(home, "13.0", VIRTUAL_ENV=str(env.prefix), PATH=path)
+    for name in ("nvcc: a program", "CMake: a project"):
+        assert found[name]["status"] == "passed", found[name]
 
 
 NO_FOLDER = """\

@@ -51,7 +51,7 @@ def _results(
     with tempfile.TemporaryDirectory(prefix="cudaswitch-check-") as name:
         folder = Path(name)
         yield from libraries.prove(inventory, loading, folder)
-        yield from building.prove(kit, variables, folder)
+        yield from building.prove(kit, variables, loading, folder)
         if environment:
             has_gpu = bool(gpus(Path(environment.prefix)))
             yield from frameworks.prove(kit, environment, variables, folder, has_gpu)

@@ -25,19 +25,22 @@ _CMAKE = (3, 18)
 """The first version that knows both the toolkit (3.17) and its architectures."""
 
 
-def prove(kit: Toolkit, environment: Mapping[str, str], folder: Path) -> Iterator[Result]:
-    """Prove that the toolkit compiles, and that its programs run, in `environment`.
+def prove(
+    kit: Toolkit, variables: Mapping[str, str], loading: Mapping[str, str], folder: Path
+) -> Iterator[Result]:
+    """Prove that the toolkit compiles in the environment `variables`, and its programs run.
 
-    Everything is written into `folder`.
+    They run in `loading`, where the toolkit's libraries are found. Everything is written into
+    `folder`.
     """
-    nvcc = find_program("nvcc", environment.get("PATH", ""))
+    nvcc = find_program("nvcc", variables.get("PATH", ""))
     if not os.path.exists(Path(kit.path) / "bin" / "nvcc"):
         yield Result("nvcc", "build", "skipped", "not in this toolkit")
         return
     if nvcc is None or not Path(nvcc).samefile(Path(kit.path) / "bin" / "nvcc"):
         yield Result("nvcc", "build", "failed", f"`{nvcc}` comes before it on PATH", nvcc)
         return
-    found = what_compiles(Path(kit.path), kit.version, environment)
+    found = what_compiles(Path(kit.path), kit.version, variables)
     compiler = found.default
     kind = compiler.kind if compiler else "gcc"
     expected = f"{kind} {found.bounds.range_of(kind)}" if found.bounds else None
@@ -49,21 +52,25 @@ def prove(kit: Toolkit, environment: Mapping[str, str], folder: Path) -> Iterato
             yield Result(name, what, "skipped", "there is no compatible host compiler")
         return
     yield Result("host compiler", "compiler", "passed", str(found), at, version, expected)
-    yield from _program(kit, nvcc, environment, folder)
-    yield _cmake(kit, environment, folder / "cmake")
+    yield from _program(kit, nvcc, variables, loading, folder)
+    yield _cmake(kit, variables, loading, folder / "cmake")
 
 
 def _program(
-    kit: Toolkit, nvcc: str, variables: Mapping[str, str], folder: Path
+    kit: Toolkit,
+    nvcc: str,
+    variables: Mapping[str, str],
+    loading: Mapping[str, str],
+    folder: Path,
 ) -> Iterator[Result]:
     source = str(shutil.copy(_PROJECT / "program.cu", folder))
     done = bounded.run([nvcc, source, "-o", "program"], variables, folder, _COMPILING)
     if done.code != 0:
         yield Result(_PROGRAM, "build", "failed", done.trouble, nvcc)
         return
-    yield _run(_PROGRAM, kit, folder / "program", variables, "compiled and run")
+    yield _run(_PROGRAM, kit, folder / "program", loading, "compiled and run")
     kernel = [str(folder / "program"), "kernel"]
-    done = bounded.run(kernel, variables, folder, _RUNNING)
+    done = bounded.run(kernel, loading, folder, _RUNNING)
     if done.code == _NOTHING_TO_RUN_ON:
         yield Result(_KERNEL, "gpu", "needs-gpu", done.out.strip())
     elif done.code == 0:
@@ -72,17 +79,15 @@ def _program(
         # A driver older than the toolkit runs its machine code, but does not compile its PTX.
         native = [nvcc, "-arch=native", source, "-o", "program"]
         runs = bounded.run(native, variables, folder, _COMPILING).code == 0 and (
-            bounded.run(kernel, variables, folder, _RUNNING).code == 0
+            bounded.run(kernel, loading, folder, _RUNNING).code == 0
         )
         only = "runs with -arch=native alone; else " if runs else ""
         yield Result(_KERNEL, "gpu", "failed", f"{only}{done.trouble}", nvcc)
 
 
-def _run(
-    name: str, kit: Toolkit, program: Path, variables: Mapping[str, str], detail: str
-) -> Result:
+def _run(name: str, kit: Toolkit, program: Path, loading: Mapping[str, str], detail: str) -> Result:
     """Run the host's part of the program, which prints the CUDA that it was compiled for."""
-    done = bounded.run([str(program)], variables, program.parent, _RUNNING)
+    done = bounded.run([str(program)], loading, program.parent, _RUNNING)
     number = int(done.out) if re.fullmatch(r"(?a:\d{4,6})\n", done.out) else 0
     version, expected = f"{number // 1000}.{number % 1000 // 10}", kit.version.minor
     if done.code != 0 or not number:
@@ -93,7 +98,9 @@ def _run(
     return Result(name, "build", "passed", detail, None, version, expected)
 
 
-def _cmake(kit: Toolkit, variables: Mapping[str, str], folder: Path) -> Result:
+def _cmake(
+    kit: Toolkit, variables: Mapping[str, str], loading: Mapping[str, str], folder: Path
+) -> Result:
     name = _CMAKE_PROJECT
     path = variables.get("PATH", "")
     cmake = find_program("cmake", path)
@@ -116,7 +123,7 @@ def _cmake(kit: Toolkit, variables: Mapping[str, str], folder: Path) -> Result:
         if fault:
             return Result(name, "build", "failed", fault, cmake)
     detail = "configured, built and run"
-    return _run(name, kit, folder / "build" / "program", variables, detail)._replace(path=cmake)
+    return _run(name, kit, folder / "build" / "program", loading, detail)._replace(path=cmake)
 
 
 def _is_old(cmake: str, variables: Mapping[str, str], folder: Path) -> bool:
