@@ -17,20 +17,16 @@ import pytest
 import made_libraries
 from checks import proven, refused, succeeded
 from cudaswitch import paths
-from cudaswitch.check import bounded, frameworks, libraries
+from cudaswitch.check import bounded, libraries
 from cudaswitch.check.inventory import Inventory, Library
 from cudaswitch.check.results import Result
-from cudaswitch.environments import Environment
 from cudaswitch.platforms import current_platform
 from cudaswitch.store import Store, read_toolkit
-from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import Version
 from homes import Home, make_home
-from made_environments import Env
 from made_libraries import LIBRARIES, Made
 from mounts import in_own_mounts
 from stock import BARE, kit
-from tools import console_script, executable
+from tools import console_script
 
 pytestmark = pytest.mark.skipif(
     current_platform() != "linux-64", reason="the made wheels are for linux-64"
@@ -344,33 +340,6 @@ def test_one_that_left_the_group_of_a_child_holds_nobody(tmp_path: Path) -> None
     done = bounded.run(["sh", "-c", program], {"PATH": "/usr/bin:/bin"}, tmp_path, 0.5)
     assert time.monotonic() - begun < 20
     assert (done.code, done.out, done.err) == (None, "said\n", "why\n")
-
-
-ANSWERS = {
-    "none": ("", "failed"),
-    "another's": ("echo 1", "failed"),
-    "cut": ("echo 'cudaswitch: {'", "failed"),
-    "with a line at exit": ("echo 'cudaswitch: ANSWER'; echo bye", "passed"),
-    "with words before": ("printf 'loading '; echo 'cudaswitch: ANSWER'", "passed"),
-    "of a home that is gone": ('echo \'cudaswitch: {"home": "/gone", "version": "2"}\'', "failed"),
-}
-
-
-@pytest.mark.parametrize("answer", ANSWERS)
-def test_whatever_a_framework_prints_is_a_result(tmp_path: Path, answer: str) -> None:
-    words, status = ANSWERS[answer]
-    env = Env(tmp_path / "env")
-    env.torch("2.0.0", "12.9")
-    answers = {"home": str(tmp_path), "what": "with nvcc", "version": "2"}
-    said = words.replace("ANSWER", json.dumps(answers))
-    executable(env.prefix / "bin/python", f"#!/bin/sh\n{said}")
-    kit = Toolkit("12.9", Version("12.9"), None, str(tmp_path), "system", "linux-64")
-    variables = {"CUDACXX": "nvcc", "PATH": "/usr/bin:/bin"}
-    environment = Environment(str(env.prefix), "V")
-    extension, sees = frameworks.prove(kit, environment, variables, tmp_path, True)
-    assert extension.status == status, extension
-    if "gone" not in answer:
-        assert sees.status == status, sees
 
 
 class TestAdopted:

@@ -18,13 +18,17 @@ _SECONDS = 600.0
 """PyTorch's headers take a minute on a machine that is not busy."""
 
 _EXTENSION = """\
-import json, sys
+import json, os, sys, sysconfig
 import torch
 from torch.utils import cpp_extension
 
+lacking = None
 if not cpp_extension.is_ninja_available():
-    said = {"skipped": "PyTorch compiles with ninja, which is not on PATH"}
-    print("cudaswitch:", json.dumps(said))
+    lacking = "PyTorch compiles with ninja, which is not on PATH"
+elif not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
+    lacking = "Python.h is missing (python3-dev or python3-devel)"
+if lacking:
+    print("cudaswitch:", json.dumps({"skipped": lacking}))
     sys.exit()
 host = "int answer() { return 42; }"
 device = "__global__ void kernel(int *cell) { *cell = 42; }\\nint answer() { return 42; }"
