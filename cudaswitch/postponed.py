@@ -1,7 +1,8 @@
 """The module `inspect`, loaded when it is needed: it takes a sixth of the time that click takes.
 
 At each start, click needs it only to remove the indentation from the help of options, and
-`dataclasses` for the signature of a class that has no docstring.
+`dataclasses` for a class's annotations (Python 3.12 and 3.13) and, if the class has no docstring,
+its signature.
 """
 
 from __future__ import annotations
@@ -25,6 +26,14 @@ class _Inspect(ModuleType):
             return doc.expandtabs().lstrip()
         cleaned: str = self.__getattr__("cleandoc")(doc)
         return cleaned
+
+    def get_annotations(self, obj: Any, **options: Any) -> dict[str, Any]:
+        """Return what `inspect.get_annotations` does; a class's own do not need the real module."""
+        own = vars(obj).get("__annotations__") if isinstance(obj, type) and not options else None
+        if isinstance(own, dict):
+            return dict(own)
+        found: dict[str, Any] = self.__getattr__("get_annotations")(obj, **options)
+        return found
 
     def __getattr__(self, name: str) -> Any:
         _end(self)
