@@ -34,6 +34,8 @@ _OWN_CACHE = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Under 002, which some distributions give their users, every folder would be a group's.
+    os.umask(0o022)
     for name, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     # Workers of pytest-xdist inherit the variable, so all of them share one cache.
