@@ -50,6 +50,11 @@ def succeeded(done: Done) -> list[str]:
     return done.stdout.splitlines()
 
 
+def remarks(done: Done) -> list[str]:
+    """Return the lines on stderr, but for what a new C library adds for old toolkits."""
+    return [line for line in done.stderr.splitlines() if "do not compile with glibc" not in line]
+
+
 def refused(done: Done, *words: str, code: int = 1, hint: str | None = "") -> str:
     """Check that a command refused in one clear line, and return that line.
 

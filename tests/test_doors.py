@@ -15,6 +15,7 @@ from checks import succeeded
 from conda_channels import split_toolkit
 from homes import Home
 from nginx_server import nginx
+from tools import require
 
 pytestmark = pytest.mark.toolkit
 
@@ -34,6 +35,7 @@ def redist(root: Path) -> None:
 
 
 def runfile(root: Path) -> None:
+    require("makeself")
     shutil.copy(builders.toolkit_runfile("11-"), root / "cuda_13.0.2_580.95.05_linux.run")
 
 
@@ -73,21 +75,24 @@ DOORS: dict[str, tuple[Callable[[Path], None], tuple[str, ...], str]] = {
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """A web server's folder, and its address."""
     folder = tmp_path_factory.mktemp("served")
     root = folder / "www"
     root.mkdir()
-    for lay_out, _, _ in DOORS.values():
-        lay_out(root)
     with nginx(root, folder / "nginx") as url:
-        yield url
+        yield root, url
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_it_comes_whole_and_compiles(served: str, home: Home, tmp_path: Path, door: str) -> None:
-    _, words, name = DOORS[door]
-    pip = {"PIP_CONFIG_FILE": "/dev/null", "PIP_INDEX_URL": f"{served}/simple"}
-    done = home.run("install", *(word.format(url=served) for word in words), **pip)
+def test_it_comes_whole_and_compiles(
+    served: tuple[Path, str], home: Home, tmp_path: Path, door: str
+) -> None:
+    root, url = served
+    lay_out, words, name = DOORS[door]
+    lay_out(root)
+    pip = {"PIP_CONFIG_FILE": "/dev/null", "PIP_INDEX_URL": f"{url}/simple"}
+    done = home.run("install", *(word.format(url=url) for word in words), **pip)
     assert succeeded(done) == [name]
     (tmp_path / "hello.cu").write_text(HELLO_CU)
     script = "nvcc -o hello hello.cu && ./hello"

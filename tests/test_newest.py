@@ -9,7 +9,7 @@ import pytest
 
 import builders
 from adoptable import toolkit as adoptable
-from checks import refused, snapshot, succeeded
+from checks import refused, remarks, snapshot, succeeded
 from homes import Home
 from made_environments import Env
 from stock import BARE, FULL, newer_cudnn, stored, toolkit
@@ -30,7 +30,7 @@ def lab(stocked: Home, pair: list[Path], tmp_path: Path) -> Path:
 
 def installed(home: Home, *arguments: str, **variables: str) -> tuple[list[str], list[str]]:
     done = home.run("install", *arguments, **variables)
-    return succeeded(done), done.stderr.splitlines()
+    return succeeded(done), remarks(done)
 
 
 def test_nothing_is_brought_where_nothing_is_newer(stocked: Home, lab: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from adoptable import smallest
-from checks import refused, snapshot, succeeded
+from checks import refused, remarks, snapshot, succeeded
 from homes import Home
 from mounts import in_own_mounts
 from shells.conda import conda_prefix
@@ -427,6 +427,6 @@ def test_an_adopted_toolkit_that_becomes_another_is_told(home: Home, tmp_path: P
     succeeded(home.run("adopt", smallest(tmp_path / "other", "12.4.1")))
     assert home.run("list").stderr == f"cudaswitch: {told.partition(', you')[0]}\n"
     done = home.run("adopt", kit, "--as", "12.5.2")
-    assert done.stderr == "cudaswitch: `12.5.1` is now called 12.5.2\n"
+    assert remarks(done) == ["cudaswitch: `12.5.1` is now called 12.5.2"]
     succeeded(home.run("pin", "12.5", "-p", prefixes["exact"]))
     assert home.run("list").stderr == ""
