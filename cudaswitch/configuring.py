@@ -52,7 +52,7 @@ def _way_in(error: OSError, path: Path) -> str:
         return settings.way_in(error, str(path))
     if isinstance(error, PermissionError):
         return settings.way_in(error, str(path.parent), "u+w")
-    return "check who owns it"
+    return settings.ELSEWHERE
 
 
 def _write(path: Path, name: str, value: Value | None) -> None:

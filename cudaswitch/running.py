@@ -145,7 +145,9 @@ def _program(tool: str, path: str, kit: Toolkit | None) -> str:
         raise ToolMissingError(f"`{tool}` is a folder, not a program")
     if os.sep in tool or not tool:
         raise ToolMissingError(f"there is no program `{tool}`")
-    raise ToolMissingError(f"`{tool}` is not on PATH", _who_has(tool))
+    raise ToolMissingError(
+        f"`{tool}` is not on PATH", _who_has(tool) or "check its name, or install what provides it"
+    )
 
 
 def _as_activated(tool: str) -> Mapping[str, str]:

@@ -29,6 +29,8 @@ _LIMIT = 1 << 20
 Value = str | int | float | bool | tuple[str, ...]
 _EMPTY = ("", ("",), [""])
 """What an empty value looks like, from the file or the command line."""
+ELSEWHERE = "set CUDASWITCH_CONFIG to a file of your own"
+"""What to do if the file, or its folder, cannot be opened up."""
 MARK = "\ufeff"
 """The byte order mark that some editors begin a file with; TOML has none."""
 _read: dict[str, dict[str, Value]] = {}
@@ -249,7 +251,7 @@ def way_in(error: OSError, path: str, way: str = "u+r") -> str:
     """Return the hint that makes the file usable; `path` is what is closed, it or its folder."""
     if not isinstance(error, PermissionError):
         return "put a valid file in its place"
-    return opening(path, "set CUDASWITCH_CONFIG to a file of your own", way)
+    return opening(path, ELSEWHERE, way)
 
 
 def written() -> Collection[str]:

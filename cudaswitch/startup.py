@@ -283,7 +283,7 @@ def _read(path: Path, instead: str) -> tuple[Path, bytes | None]:
         if above.stat().st_uid not in (os.geteuid(), 0):
             raise _refused(path, f"`{above}` belongs to another user", instead) from None
         if not os.access(above, os.W_OK):
-            raise _refused(path, f"`{above}` is read-only", instead) from None
+            raise _refused(path, f"you may not write to `{above}`", instead) from None
         return target, None
     except OSError as error:
         raise _refused(path, str(error.strerror), instead) from None

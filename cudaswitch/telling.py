@@ -255,7 +255,9 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
     decision = _asking_for(having) if having else None
     kit = decision.toolkit if decision else having[-1] if having else None
     why = f"`{name}` was not found in this shell"
-    hint = f"cudaswitch use {kit.name}" if kit else None
+    hint = "check its name (nvcc, libcudart.so.12), or install what provides it"
+    if kit:
+        hint = f"cudaswitch use {kit.name}"
     environment = active_environment(os.environ)
     # In such an environment, LD_LIBRARY_PATH is left alone.
     if is_library(name) and environment and bundles_cuda(environment.prefix):
@@ -267,7 +269,7 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
         if found:
             why += f" by itself; the environment has it in `{found[0]}`"
             hint = f"cudaswitch which {quote(name)} --from {quote(found[1])}"
-        elif hint:
+        elif kit:
             hint += " --libraries always"
     elif decision and kit and (instead := _instead_of(kit.path)):
         asked = talk.from_here(f"CUDA {kit.name} (asked for by {decision.origin})")

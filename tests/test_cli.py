@@ -292,7 +292,7 @@ def test_which(lent: Home, tmp_path: Path) -> None:
     human = lent.run(*ask, "libcudnn.so.7", **where)
     assert succeeded(human) == [found["path"]]
     assert f"shadows {other}" in human.stderr
-    refused(lent.run("which", "nothing-of-it"), "was not found", code=127, hint=None)
+    refused(lent.run("which", "nothing-of-it"), "was not found", code=127, hint="or install")
     missing = lent.run("which", "libcudnn.so.7")
     refused(missing, "`libcudnn.so.7` was not found", code=127, hint=f"use {FULL}")
     for odd in ("../../etc/passwd", ".", "/etc/passwd", "a\nb"):

@@ -335,7 +335,12 @@ def test_the_program_keeps_its_arguments_and_its_name(stocked: Home) -> None:
     """`exec` searches PATH as shells do: an empty entry is the working directory."""
     tool = stocked.path / "tool"
     tool.write_text('#!/bin/sh\necho "$0 $*"\n')
-    refused(stocked.run("exec", "10.1", "--", "tool"), "`tool` is not on PATH", code=127, hint=None)
+    refused(
+        stocked.run("exec", "10.1", "--", "tool"),
+        "`tool` is not on PATH",
+        code=127,
+        hint="check its name",
+    )
     tool.chmod(0o755)
     path = os.pathsep.join(["", stocked.env["PATH"]])
     [said] = succeeded(stocked.run("exec", "10.1", "--", "tool", "a  b", PATH=path))

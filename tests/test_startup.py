@@ -280,7 +280,7 @@ def _made_by_a_tool(path: Path) -> None:
 REFUSED = {
     # why: what makes it so, and the hint, None where it depends on what is to be done
     "it is read-only": (_read_only, "chmod u+w {path}"),
-    "is read-only": (_made_by_a_tool, None),
+    ": it is read-only": (_made_by_a_tool, None),
     "it is a folder": (Path.mkdir, "move it away"),
     "only one of": (_half_a_block, "remove the lines from"),
     "is not a regular": (lambda path: path.symlink_to("/dev/null"), "move it away"),

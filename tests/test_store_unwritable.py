@@ -32,6 +32,24 @@ def in_own_mounts(
     return mounts.in_own_mounts(script, *arguments, cwd=home.path, env=home.env, timeout=60)
 
 
+@pytest.mark.parametrize(
+    ("command", "why", "hint"),
+    [
+        ("config set jobs 4", "Read-only file system", "set CUDASWITCH_CONFIG to a file"),
+        ("init --install bash", "you may not write to `{home}`", "add this line to what"),
+    ],
+)
+def test_a_home_folder_on_a_read_only_file_system(
+    home: Home, command: str, why: str, hint: str
+) -> None:
+    done = in_own_mounts(
+        home,
+        'mount --bind "$HOME" "$HOME"; mount -o remount,bind,ro "$HOME"\n'
+        f"exec cudaswitch {command}",
+    )
+    refused(done, why.format(home=home.path), hint=hint)
+
+
 def test_a_full_disk(home: Home, tmp_path: Path) -> None:
     tree = {f"lib/libx{n}.so": random.Random(n).randbytes(200_000) for n in range(20)}
     tree |= builders.recipes.cudatoolkit_tree()

@@ -129,7 +129,7 @@ def test_a_library_that_python_has_already(home: Home, env: Path) -> None:
     [real] = loaded(home, env, "libc.so")
     assert told["path"] == os.path.realpath(real)
     missing = home.run("which", "libnowhere.so.1", **active(home, env))
-    refused(missing, "`libnowhere.so.1` was not found", code=127, hint=None)
+    refused(missing, "`libnowhere.so.1` was not found", code=127, hint="check its name")
 
 
 def test_for_a_program_a_library_and_a_name(home: Home, env: Path, link, tmp_path: Path) -> None:

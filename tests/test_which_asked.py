@@ -86,7 +86,7 @@ def test_where_nothing_asks_or_what_is_asked_for_lacks_it_another_is_named(askin
     refused(
         asking.run("which", "nowhere", **WITHOUT_CUDA, CUDASWITCH_VERSION="11.8"),
         code=127,
-        hint=None,
+        hint="or install what provides it",
     )
 
 
@@ -95,14 +95,12 @@ def test_a_toolkit_for_another_platform_is_no_way_out(asking: Home) -> None:
     assert f"{name}  " in asking.run("list").stdout
     assert told(asking) == ("cudaswitch: `nvcc` was not found in this shell", "cudaswitch use 12.4")
     done = asking.run("which", "libcudart.so.13.0")
-    refused(done, "`libcudart.so.13.0` was not found", code=127, hint=None)
-    assert "hint" not in done.stderr
+    refused(done, "`libcudart.so.13.0` was not found", code=127, hint="or install what provides it")
     done = asking.run("exec", "12.4", "--", "cuda-memcheck")
     refused(done, "has no `cuda-memcheck`", code=127, hint="it is in 11.8")
     succeeded(asking.run("remove", "11.8", "12.4"))
     done = asking.run("exec", "system", "--", "nvcc", **WITHOUT_CUDA)
-    refused(done, "`nvcc` is not on PATH", code=127, hint=None)
-    assert "hint" not in done.stderr
+    refused(done, "`nvcc` is not on PATH", code=127, hint="or install what provides it")
 
 
 def test_of_a_library_the_one_that_is_asked_for_is_named_too(asking: Home) -> None:

@@ -29,7 +29,7 @@ from cudaswitch.cli.refreshing import bring_up_to_date
 from cudaswitch.download.cache import workplace
 from cudaswitch.download.urls import HIDDEN, redact
 from cudaswitch.durable import write_atomically
-from cudaswitch.errors import RequestError, StoreError, hint_for
+from cudaswitch.errors import NotFoundError, RequestError, StoreError, hint_for
 from cudaswitch.install import Artifact, install
 from cudaswitch.lockfile import NAME, LockedToolkit, lock_text, parse_lock, read_lock
 from cudaswitch.paths import cache
@@ -158,7 +158,10 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
     if missing:
         refuse_unwritable(store.home)
     with workplace(cache()) as work:
-        brought = [(_brought(kit, work, offline, folder), _release(kit)) for kit in missing]
+        try:
+            brought = [(_brought(kit, work, offline, folder), _release(kit)) for kit in missing]
+        except NotFoundError as error:
+            raise NotFoundError(f"{error.message} (listed in `{path}`)", error.hint) from None
         rows = [row for kit in missing for row in kit.packages]
         tell_of_locked([row.url for row in rows if row.source == "nvidia"])
         made = install(store, brought, force=force, exact=True)

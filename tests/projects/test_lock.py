@@ -205,6 +205,7 @@ def test_from_a_folder_without_network(
             offline.run(*sync, cwd=project),
             said,
             "and nothing is downloaded offline",
+            f"(listed in `{usb}/cuda.lock`)",
             hint="download",
         )
         library.unlink(missing_ok=True)
