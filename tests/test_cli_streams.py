@@ -22,7 +22,7 @@ from tools import console_script
 
 
 def test_a_reader_that_left_is_no_error(lent: Home) -> None:
-    for command in ("list", "list --json", "--help", "env 10.1", "init bash", "install --help"):
+    for command in ("list", "list --json", "--help", "env 10.1", "init bash", "completion bash"):
         script = f"{{ {shlex.quote(str(console_script()))} {command}; echo $? >&2; }} | true"
         done = subprocess.run(
             ["sh", "-c", script], env=lent.env, capture_output=True, text=True, check=False
