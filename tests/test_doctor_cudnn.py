@@ -36,3 +36,30 @@ def test_the_cudnn_wheel_that_pytorch_wants(patient: Patient, pasted: str) -> No
     found = patient.told(pasted)
     assert "CS045: " in found["evidence"]
     assert found["fix"].endswith("-m pip install --no-deps 'nvidia-cudnn-cu12==8.9.2.26.*'")
+
+
+@pytest.mark.parametrize(
+    ("with_cudnn", "fix"),
+    [
+        (["12.4.131"], "cudaswitch install 13.0 --cudnn 9 && "),
+        (["12.4.131", "13.2.68"], "cudaswitch env 13.2.68+cudnn9.13.0 "),
+        (["13.0.88", "13.2.68"], "cudaswitch env 13.0.88+cudnn9.13.0 "),
+    ],
+)
+def test_a_cudnn_to_build_for_pytorch_is_for_its_major(
+    patient: Patient, with_cudnn: list[str], fix: str
+) -> None:
+    """PyTorch refuses to build with an nvcc of another CUDA major than its own."""
+    for version in with_cudnn:
+        kit = patient.toolkit(patient.work / f"kits/{version}", version)
+        patient.lay_library(kit / "lib64", "libcudnn", "libcudnn.so.9", "9.13.0")
+        parts = zip(("MAJOR", "MINOR", "PATCHLEVEL"), (9, 13, 0), strict=True)
+        lines = [f"#define CUDNN_{name} {number}\n" for name, number in parts]
+        (kit / "include/cudnn_version.h").write_text("".join(lines))
+        patient.run("adopt", kit)
+    env = patient.virtualenv()
+    env.torch("2.9.0+cu130", "13.0", "nvidia-cudnn-cu13==9.13.0.50")
+    env.dist("nvidia-cuda-runtime", "13.0.96")
+    patient.activate(env)
+    found = patient.told("k.cu:6:10: fatal error: cudnn.h: No such file or directory")
+    assert fix in found["fix"]

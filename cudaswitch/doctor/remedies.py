@@ -145,15 +145,17 @@ def _cudnn(facts: Facts, words: str) -> str:
     wanted, cuda = (*words.split(), "", "")[:2]
     least, needs = Version(wanted or _newest_major(facts)), facts.resolution
     own = needs.cuda if needs.cudnn and Version(needs.cudnn).major == least.major else None
-    asked = Request(Version(own).minor if own else cuda or ">=0")
+    # Any toolkit of its major serves a framework, and none of another one.
+    near = Request(str(Version(own).major) if own else cuda or ">=0")
+    asked = Request(Version(own).minor) if own else near
     fits = [
         kit
         for kit in facts.installed
         if kit.cudnn and kit.cudnn.major == least.major and kit.cudnn >= least
     ]
-    for kit in reversed(fits):
-        if own or asked.accepts(kit.version):
-            return use_command(facts, kit.name)
+    for request in (asked, near):
+        if there := [kit for kit in fits if request.accepts(kit.version)]:
+            return use_command(facts, there[-1].name)
     row = newest_support(least.major)
     if row is None:
         return "cudaswitch compat"
