@@ -111,7 +111,9 @@ def test_an_nvcc_that_does_not_know_the_gpu(
     ("torch", "installed", "fix"),
     [
         ("12.4", [], "cudaswitch install 12.4 && "),
-        ("10.2", ["11.8.89"], "cudaswitch env 11.8.89 "),
+        ("11.0", ["11.8.89", "12.4.131"], "cudaswitch env 11.8.89 "),
+        ("11.0", ["12.4.131"], "cudaswitch install 11.1 --from runfile && "),
+        ("10.2", ["11.8.89"], "cudaswitch compat torch"),
         (None, ["11.0.221", "12.4.131"], "cudaswitch env 12.4.131 "),
     ],
 )
@@ -315,7 +317,8 @@ def test_gpus_that_are_hidden(patient: Patient, value: str | None, told: str, fi
     ("torch", "installed", "fix"),
     [
         ("11.8", [], "cudaswitch install 11.8 && "),
-        ("10.2", ["12.4.131"], "cudaswitch env 12.4.131 "),
+        ("11.5", ["11.8.89", "12.4.131"], "cudaswitch env 11.8.89 "),
+        ("10.2", ["12.4.131"], "cudaswitch compat torch"),
         (None, ["11.0.221", "12.4.131"], "cudaswitch env 12.4.131 "),
         (None, ["11.0.221"], "cudaswitch install 11.6 && "),
     ],

@@ -41,6 +41,7 @@ from cudaswitch.versions import Request, Version
 _CUDNN_MAJORS = (9, 8, 7)
 _STANDARDS = {"14": "9.0", "17": "11.0", "20": "12.0"}
 """The first CUDA whose nvcc takes a C++ standard, as CUDA's release notes have it."""
+_OTHER_BUILDS = "cudaswitch compat torch"
 
 
 def _clean(facts: Facts, _: str) -> str:
@@ -104,7 +105,16 @@ def _at_least(facts: Facts, least: str) -> str:
     own, first = facts.resolution.cuda, Version(least)
     if own and Version(own) >= first:
         return first_that_has(facts, Version(own).minor, NVCC)
-    return _newest(facts, NVCC, lambda cuda: cuda >= first, first)
+    if not _may_build(facts, first):
+        return _OTHER_BUILDS
+    return _newest(facts, NVCC, lambda cuda: cuda >= first and _may_build(facts, cuda), first)
+
+
+def _may_build(facts: Facts, cuda: Version) -> bool:
+    """Tell whether PyTorch, if it is here, builds with an nvcc: not with one of another major."""
+    found = facts.resolution.frameworks
+    own = next((it.cuda for it in found if it.name == "torch"), None)
+    return own is None or Version(own).major == cuda.major
 
 
 def _standard(facts: Facts, year: str) -> str:
@@ -228,8 +238,11 @@ def _gpu(facts: Facts, number: str) -> str:
     own = Version(facts.resolution.cuda or "0")
     if any(cuda.starts_with(own) or own.starts_with(cuda) for cuda in fits):
         return first_that_has(facts, own.minor, NVCC)
-    if not fits:
+    if not known:
         return "cudaswitch compat"
+    fits = [cuda for cuda in fits if _may_build(facts, cuda)]
+    if not fits:
+        return _OTHER_BUILDS
     otherwise = fits[0] if in_use > known[0] else fits[-1]
     return _newest(facts, NVCC, lambda cuda: Version(cuda.minor) in fits, otherwise)
 
