@@ -64,13 +64,13 @@ def test_the_hint_brings_nvcc(cuda, kit, platform, options) -> None:
         assert answer.absent == ("nvcc",)
 
 
-def test_the_nvcc_of_the_environment_makes_up_for_it() -> None:
-    own = OwnNvcc("12.4", "/env/nvidia/cu12", "record", lead="how it is found")
+def test_conda_s_nvcc_makes_up_for_it_and_that_of_wheels_does_not() -> None:
+    own = OwnNvcc("12.4", "/env/nvidia/cu12", "record", builds=False)
     env = facts(torch("2.5.1", "12.4"), compiler=own)
     answer = resolve(env, [toolkit("12.4.1")], absent=without("12.4.1"))
-    assert answer.hint == own.lead
+    assert answer.hint == "cudaswitch install 12.4 --force"
     # Where conda's nvcc builds, nobody looks for that of a toolkit.
-    env = env._replace(compiler=own._replace(lead=None))
+    env = env._replace(compiler=own._replace(builds=True))
     answer = resolve(env, [toolkit("12.4.1")], absent=without("12.4.1"))
     assert (answer.toolkit, answer.absent, answer.hint) == (None, (), None)
 

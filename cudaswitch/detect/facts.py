@@ -19,7 +19,6 @@ from cudaswitch.platforms import PLATFORMS, current_platform, system_of
 from cudaswitch.programs import conda_program, is_program
 from cudaswitch.resolver import Carried, Facts, OwnNvcc
 from cudaswitch.resolver.releases import release_of
-from cudaswitch.shells.spelling import setting_here
 from cudaswitch.versions import Version
 
 _NUMBERED_AS_CUDA = ("cuda", "cublas", "nvvm", "compiler", "bindings", "nvrtc", "nvJitLink")
@@ -235,6 +234,5 @@ def _compiler(prefix: Path, carried: list[Carried]) -> OwnNvcc | None:
         by_conda = part.kind == "conda"
         home = record.parent.parent if by_conda else record.parent / "nvidia" / f"cu{cuda.major}"
         if is_program(home / "bin" / "nvcc") and (home == prefix or not by_conda):
-            lead = None if by_conda else setting_here("CUDA_HOME", str(home))
-            return OwnNvcc(cuda.minor, str(home), part.source, lead)
+            return OwnNvcc(cuda.minor, str(home), part.source, by_conda)
     return None

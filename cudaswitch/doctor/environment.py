@@ -11,7 +11,6 @@ from cudaswitch.doctor.parts import NVCC, first_that_has
 from cudaswitch.doctor.spelling import (
     chain,
     pip,
-    put_first,
     setting,
     use_command,
     with_data_dir,
@@ -184,11 +183,11 @@ def _cuda_dir(facts: Facts) -> Iterator[Found]:
 
 
 def _nvcc_in_wheels(facts: Facts) -> Iterator[Found]:
-    home = facts.own_nvcc
-    if home and not facts.nvcc and not facts.get("CUDA_HOME") and not facts.get("CUDA_PATH"):
-        first = setting(facts, "CUDA_HOME", home)
-        mend = put_first("PATH", f"{home}/bin")._replace(before=first)
-        yield Found(f"`{home}/bin/nvcc` is there, and nothing leads to it", mend)
+    own, homes = facts.needs.compiler, (facts.get("CUDA_HOME"), facts.get("CUDA_PATH"))
+    if own and not own.builds and not facts.nvcc and not any(homes):
+        evidence = f"`{own.home}/bin/nvcc` is there, and nothing leads to it"
+        cuda = Version(facts.resolution.cuda or own.cuda)
+        yield Found(evidence, first_that_has(facts, cuda.minor, NVCC))
 
 
 RULES = (
@@ -279,8 +278,9 @@ RULES = (
     Rule(
         "CS049",
         "warning",
-        "The nvcc in the environment's wheels is not found",
-        "the wheel puts it into site-packages/nvidia, which is neither on PATH nor a CUDA_HOME",
+        "The nvcc in the environment's wheels builds nothing",
+        "nothing leads to site-packages/nvidia, and wheels have no lib64 and no libcudart.so to"
+        " link with; a toolkit has all",
         ("marimo-team/marimo#10929", "pytorch/pytorch#197483"),
         _nvcc_in_wheels,
     ),

@@ -54,7 +54,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
     lost = [kit for kit in kits if not toolkit_is_there(kit.ground)]
     # Only toolkits that can be used here may be proposed.
     usable = [kit for kit in kits if kit.platform == needs.platform and kit not in lost]
-    resolution, compiler = resolve(needs, usable, absent=absent), needs.compiler
+    resolution = resolve(needs, usable, absent=absent)
     nvcc = tuple(folders.tools("nvcc", variables))
     homes = dict(folders.homes(variables))
     home_kit = homes.get("CUDA_HOME")
@@ -88,7 +88,6 @@ def gather(variables: Mapping[str, str]) -> Facts:
         unanswered=unanswered,
         asking=next(iter(asking), None),
         environment=environment,
-        own_nvcc=compiler.home if compiler and compiler.lead else None,
         strangers=foreign,
         loads=found_by_loader(variables, [*loaded, *filter(None, [runtime])]),
         conf=tuple(folders.loader_configuration()),

@@ -220,8 +220,6 @@ class Facts:
     asking: str | None = None
     """The strongest that asks here: CUDASWITCH_VERSION, or a file."""
     environment: Environment | None = None
-    own_nvcc: str | None = None
-    """The toolkit folder in the environment's wheels that has an nvcc."""
     strangers: tuple[Stranger, ...] = ()
     loads: Mapping[str, FoundFile | None] = field(default_factory=dict)
     conf: tuple[ConfLine, ...] = ()

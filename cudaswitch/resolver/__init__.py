@@ -217,7 +217,7 @@ def best_installed(draft: Draft) -> None:
         serves = "brings what is missing" if wanted.opens else "only builds extensions"
         text = f"CUDA is in the environment; a toolkit {wanted.cuda.minor} {serves}"
         draft.reasons.append(Reason(text, draft.facts.prefix or ""))
-        if not wanted.opens and not (own and own.lead is None):
+        if not wanted.opens and not (own and own.builds):
             wanted = wanted._replace(opens=NVCC)
     chosen = choose(wanted, draft.toolkits, draft.facts, draft.ask_absent)
     draft.toolkit, draft.rejected, draft.absent = chosen
@@ -230,10 +230,8 @@ def best_installed(draft: Draft) -> None:
 
 def _own_compiler(draft: Draft, own: OwnNvcc) -> None:
     """Leave building to an nvcc of the environment that fits: a toolkit's would go before it."""
-    if own.lead:
-        # Nothing leads to this one, so it is used only without a toolkit.
-        draft.compiler = None if draft.whole else own
-        text = f"an nvcc of CUDA {own.cuda} is in `{own.home}`, and nothing leads to it"
+    if not own.builds:
+        text = f"the nvcc in `{own.home}` lacks lib64 and libcudart.so, which builds link with"
     else:
         draft.compiler = own
         text = f"it has an nvcc of its own, of CUDA {own.cuda}, which builds them"
@@ -304,9 +302,6 @@ def next_step(draft: Draft) -> None:
         draft.hint = next(filter(None, hints), None)
     elif draft.lacks:
         draft.hint = draft.lacks[0][1].mend
-    elif draft.compiler:
-        # For conda's nvcc, nothing is left to do.
-        draft.hint = draft.compiler.lead
     elif draft.toolkit and draft.blind and (owners := [it for it in draft.with_cuda if it.own]):
         draft.hint = (
             f"give {_labels(draft.blind)} an environment of its own, or take `--libraries always`:"
@@ -315,7 +310,7 @@ def next_step(draft: Draft) -> None:
     elif kit := draft.whole:
         always = " --libraries always" if draft.blind else ""
         draft.hint = f"cudaswitch use {kit.name}{always}"
-    else:
+    elif draft.compiler is None:
         draft.hint = draft.install_command
 
 

@@ -82,14 +82,13 @@ class Carried(NamedTuple):
 class OwnNvcc(NamedTuple):
     """An nvcc that the environment brings, of the release `cuda`, with its toolkit in `home`.
 
-    conda's is found once the environment is active; that of wheels is found only after the command
-    `lead`.
+    conda's `builds` once the environment is active; wheels lack what that of theirs links with.
     """
 
     cuda: str
     home: str
     source: str
-    lead: str | None
+    builds: bool
 
 
 class Facts(NamedTuple):
@@ -168,10 +167,10 @@ class Resolution(NamedTuple):
     `cuda` and `cudnn` are what the frameworks state, None if none is needed. `runs` tells
     whether this machine can run them, given that toolkit; `bundled` that they bring their
     own CUDA, so that a toolkit only serves to build extensions. `toolkit` names the
-    installed one to use, None also if an nvcc that the environment brings, and leads to, builds
-    extensions; `compiler` names that nvcc, or one that builds if there is no toolkit. `hint` is
-    the next step, a command if there is one. `caution` says why the toolkit, or what the
-    environment brings (`own`), does not serve as it is, `proviso` the same in a few words.
+    installed one to use, None also if an nvcc that the environment brings builds extensions, which
+    `compiler` names. `hint` is the next step, a command if there is one. `caution` says why the
+    toolkit, or what the environment brings (`own`), does not serve as it is, `proviso` the same in
+    a few words.
     `absent` are the parts that the toolkit lacks although frameworks, or builds (`nvcc`), take
     them from it. `request` is what to ask for, the CUDA and, to run, the cuDNN.
     """

@@ -146,5 +146,6 @@ def cuda_dir(it: Patient) -> None:
 def nvcc_in_wheels(it: Patient) -> None:
     env = it.virtualenv()
     env.dist("nvidia-cuda-nvcc", "13.0.88")
-    it.toolkit(env.packages / "nvidia/cu13", "13.0.88")
+    it.program(env.packages / "nvidia/cu13/bin/nvcc")
+    it.adopt("13.0.88")
     it.activate(env)
