@@ -42,12 +42,13 @@ def test_nccl_comes_by_what_the_shell_has(patient: Patient) -> None:
 
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory: pytest.TempPathFactory) -> Facts:
-    """A machine with nothing installed, whatever this one has."""
+    """A machine with three gcc and nothing else installed, whatever this one has."""
     at = str(tmp_path_factory.mktemp("nobody"))
     variables = {"PATH": "/usr/bin:/bin", "SHELL": "/bin/bash", "HOME": at, "PWD": "/"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CUDASWITCH_HOME", f"{at}/store")
-        return gather(variables)
+        found = gather(variables)
+    return replace(found, needs=found.needs._replace(gcc=(14, 11, 10)))
 
 
 @pytest.mark.parametrize("row", MESSAGES, ids=lambda row: row["thread"])
@@ -70,6 +71,42 @@ def test_each_release_has_words_of_its_own(facts: Facts, code: str, text: str) -
     [finding] = explain(f"Building\n{text}\nDone\n", facts, [])
     assert finding.rule.code == code
     assert finding.fix
+
+
+REFUSED = (
+    "RuntimeError: The current installed version of g++ (14.2.0) is greater than the maximum"
+    " required version by CUDA {}. Use an adequate version of g++ (>=6.0.0, {})."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause", "fix"),
+    [
+        (REFUSED.format("11.7 (11.5.0)", "<=11.5.0"), "gcc 6 to 11 with", "export CXX=g++-11"),
+        (REFUSED.format("12.1", "<13.0"), "gcc 6 to 12 with", "export CXX=g++-11"),
+        (REFUSED.format("10.1", "<9.0"), "gcc 6 to 8 with", "apt install g++-8"),
+        (
+            "#error -- unsupported GNU version! gcc versions later than 13 are not supported!",
+            "up to 13",
+            "export NVCC_PREPEND_FLAGS=-ccbin=g++-11",
+        ),
+        (
+            "#error -- unsupported GNU version! gcc versions later than 9 are not supported!",
+            "up to 9",
+            "apt install g++-8",
+        ),
+    ],
+)
+def test_an_installed_compiler_goes_before_the_newest_that_fits(
+    facts: Facts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, cause: str, fix: str
+) -> None:
+    apt = tmp_path / "apt-cache"
+    apt.write_text("#!/bin/sh\necho g++-8\necho g++-12\n")
+    apt.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    [finding] = explain(text, facts, [])
+    assert cause in finding.rule.cause
+    assert finding.fix == fix
 
 
 UNSUITABLE = [
@@ -167,7 +204,7 @@ ADEQUATE = "version by CUDA {} Please make sure to use an adequate version of {}
             "RuntimeError: The current installed version of g++ (5.4.0) is less than the minimum"
             " required " + ADEQUATE.format("13.0 (6.0.0).", "g++", ">=6.0.0, <16.0"),
             "CS166",
-            {"cause": "takes gcc 6 to 15 with this CUDA", "fix": "CXX=g++-15"},
+            {"cause": "takes gcc 6 to 15 with this CUDA", "fix": "CXX=g++-14"},
         ),
     ],
 )

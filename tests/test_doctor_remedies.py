@@ -396,21 +396,6 @@ def test_a_newer_cudnn_is_for_a_cuda_that_is_loaded(
     assert patient.told(pasted)["fix"].startswith(f"cudaswitch install {such} && ")
 
 
-@pytest.mark.parametrize(
-    ("told", "program"),
-    [
-        ("by CUDA 11.7 (11.5.0). Use an adequate version of g++ (>=6.0.0, <=11.5.0).", "g++-11"),
-        ("by CUDA 12.1. Use an adequate version of g++ (>=6.0.0, <13.0).", "g++-12"),
-    ],
-)
-def test_a_compiler_that_pytorch_takes(patient: Patient, told: str, program: str) -> None:
-    """PyTorch names the newest gcc that it takes, or in newer releases the first it refuses."""
-    said = "The current installed version of g++ (14.2.0) is greater than the maximum required"
-    found = patient.told(f"RuntimeError: {said} version {told}")
-    assert found["fix"] == f"export CXX={program}"
-    assert f"takes gcc 6 to {program[4:]} with this CUDA" in found["cause"]
-
-
 def test_a_folder_whose_name_begins_as_the_toolkits(patient: Patient) -> None:
     """Only a folder within the applied toolkit is left out by an option of the toolkit."""
     kit = patient.adopt("12.4.131")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from cudaswitch.compat.compilers import Bounds
 from cudaswitch.compat.cudnn import newest_support, unsupported_cuda
 from cudaswitch.compat.drivers import releases
 from cudaswitch.compat.frameworks import frameworks
@@ -128,7 +129,19 @@ def _nvtx(facts: Facts, _: str) -> str:
 
 
 def _host(facts: Facts, _: str) -> str:
-    return next(iter(bringing(facts.accepts)), "g++ --version")
+    return _bringing_host(facts.accepts)
+
+
+def _bringing_host(accepted: Bounds | None) -> str:
+    return next(iter(bringing(accepted)), "g++ --version")
+
+
+def _gxx(facts: Facts, majors: str, name: str, start: str) -> str:
+    """Name the newest installed g++ up to a major, and from a second one; if none is, bring one."""
+    most, least = (*map(int, majors.split()), 0)[:2]
+    accepted = Bounds(least, most, None, None, "")
+    fits = [major for major in facts.needs.gcc if accepted.accepts("gcc", major)]
+    return setting(facts, name, f"{start}{max(fits)}") if fits else _bringing_host(accepted)
 
 
 def _flag(facts: Facts, flag: str) -> str:
@@ -318,12 +331,14 @@ def _set(facts: Facts, words: str) -> str:
 
 
 SPELLED: dict[str, Callable[[Facts, str], str]] = {
+    "ccbin": partial(_gxx, name="NVCC_PREPEND_FLAGS", start="-ccbin=g++-"),
     "clean": _clean,
     "at-least": _at_least,
     "auto": _auto,
     "beside": _beside,
     "build": _build,
     "cudnn": _cudnn,
+    "cxx": partial(_gxx, name="CXX", start="g++-"),
     "newer-cudnn": _newer_cudnn,
     "numba": _numba,
     "pip": _pip,
