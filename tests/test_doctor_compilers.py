@@ -31,6 +31,30 @@ def test_a_compiler_may_be_named_with_arguments(patient: Patient) -> None:
     assert patient.codes(1) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "gone"),
+    [
+        ("torch", "/nowhere/gcc", True),
+        ("torch", "{}/bin/gcc-11", False),
+        ("torch", "", False),
+        ("jax", "/nowhere/gcc", False),
+    ],
+)
+def test_pytorch_hands_cc_to_nvcc(patient: Patient, name: str, value: str, gone: bool) -> None:
+    patient.program(patient.work / "bin/gcc-11")
+    env = patient.virtualenv()
+    if name == "torch":
+        env.torch("2.4.0+cu124", "12.4")
+    else:
+        env.dist(name, "0.4.30")
+    patient.activate(env)
+    patient.env["CC"] = value.format(patient.work)
+    found = patient.told("nvcc fatal   : Failed to preprocess host compiler properties.")
+    assert ("CS032: CC names `/nowhere/gcc`, which is not a program" in found["evidence"]) == gone
+    assert (found["fix"] == "unset CC") == gone
+    assert "PyTorch gives it CC" in found["cause"]
+
+
 def test_a_link_to_nvcc_has_its_ptxas_in_the_toolkit(patient: Patient) -> None:
     """`ln -s /usr/local/cuda/bin/nvcc /usr/local/bin` brings no ptxas, nor does its folder."""
     kit = patient.toolkit(patient.work / "kit")

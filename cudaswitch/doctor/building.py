@@ -201,7 +201,9 @@ def _headers_below_targets(facts: Facts) -> Iterator[Found]:
 
 
 def _no_host(facts: Facts) -> Iterator[Found]:
-    for name in _HOSTS:
+    # PyTorch's builds hand CC to nvcc as -ccbin.
+    torch = any(it.name == "torch" for it in facts.resolution.frameworks)
+    for name in (*_HOSTS, "CC") if torch else _HOSTS:
         if name in facts.hosts:
             evidence = f"{name} names `{facts.hosts[name]}`, which is not a program"
             yield Found(evidence, setting(facts, name, ""))
@@ -332,7 +334,7 @@ RULES = (
         "CS032",
         "error",
         "The host compiler that is named is not there",
-        "nvcc starts what CUDAHOSTCXX, NVCC_CCBIN or `-ccbin` name, and fails",
+        "nvcc starts what CUDAHOSTCXX, NVCC_CCBIN, `-ccbin` or, for PyTorch, CC name, and fails",
         ("conda-forge/nvcc-feedstock#56", "3dem/relion#1010"),
         _no_host,
     ),

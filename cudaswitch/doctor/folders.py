@@ -40,7 +40,7 @@ INCLUDES = tuple(
 _LISTED = (*LIBRARY_FOLDERS, CUPTI, *INCLUDES)
 """Folders of a toolkit whose whole content is listed."""
 
-_COMPILER_VARIABLES = ("CUDACXX", "CUDAHOSTCXX", "NVCC_CCBIN")
+_COMPILER_VARIABLES = ("CC", "CUDACXX", "CUDAHOSTCXX", "NVCC_CCBIN")
 _FLAG_VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 _LIBRARY = re.compile(
     r"lib(?:cuda|cudart|cublas|cublasLt|cudnn\w*|cufft\w*|curand|cusolver\w*|cusparse\w*|cupti"
