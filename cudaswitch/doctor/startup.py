@@ -42,6 +42,8 @@ _CUDA_FOLDER = re.compile(
     re.IGNORECASE,
 )
 """A toolkit's folder or cuDNN's; not folders beside them, such as cuda-samples."""
+_WITH_COLON = ("bash", "fish", "sh", "tcsh", "zsh")
+"""The shells in which `:` does nothing, and may stand where a line has to."""
 _OPEN_END = re.compile(r"(?<!\+):\$\{?LD_LIBRARY_PATH\}?$")
 _OPEN_START = re.compile(r"^\$\{?LD_LIBRARY_PATH\}?:")
 
@@ -68,16 +70,14 @@ def _removal(facts: Facts, file: str, settings: list[Setting], evidence: str) ->
         return Found(shown, by_hand(facts, file, shared[0].number))
     lines = {number: text for one in settings for number, text in one.lines.items()}
     # A block must not lose its only statement.
-    instead = {
-        one.number: f"{_indent(one.text)}:  # {one.text.strip()}"
-        for one in settings
-        if _indent(one.text)
-    }
+    instead = {one.number: _commented(one.text) for one in settings if one.text[0].isspace()}
     return _edit(facts, shown, file, lines, instead)
 
 
-def _indent(text: str) -> str:
-    return text[: len(text) - len(text.lstrip())]
+def _commented(text: str) -> str:
+    """Make a line a comment after a command that does nothing."""
+    rest = text.lstrip()
+    return f"{text[: len(text) - len(rest)]}:  # {rest.rstrip()}"
 
 
 def _edit(
@@ -187,7 +187,11 @@ def _twice(facts: Facts) -> Iterator[Found]:
     if mine and mine.twice:
         path, number, text, _ = mine.twice
         evidence = f"`{path}`:{number} loads it a second time, and starts Python for it"
-        yield _edit(facts, evidence, str(path), {number: text}, {})
+        # The line that loads it is known; any other may do more.
+        if mine.shell in _WITH_COLON and text.strip() == TYPED[mine.shell].load:
+            yield _edit(facts, evidence, str(path), {number: text}, {number: _commented(text)})
+        else:
+            yield Found(evidence, by_hand(facts, str(path), number))
 
 
 def _kernels(facts: Facts) -> Iterator[Found]:

@@ -129,6 +129,7 @@ export LD_LIBRARY_PATH=/srv/lib:$LD_LIBRARY_PATH
 export EDITOR=vi
 """.replace("<TAB>", "\t")
 MINE_MENDED = r"""
+:  # eval "$(cudaswitch init bash)"
 # mine
 export LD_LIBRARY_PATH=/opt/my,lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} # \1 & [x], it's
 alias ll='ls -l'

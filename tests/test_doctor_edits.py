@@ -1,0 +1,51 @@
+"""Edits of startup files: what `--fix` takes out of one leaves every other line its meaning."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from doctoring import Patient
+
+
+def _means(file: Path) -> list[str]:
+    """Return the EDITOR that each file's bash gets, and what bash says against the file."""
+    script = '. "$1"; printf "%s\\n" "$EDITOR"'
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", file],
+        env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return [*done.stdout.splitlines(), *done.stderr.splitlines()]
+
+
+@pytest.mark.parametrize("indent", ["    ", ""])
+def test_a_second_line_that_is_all_of_its_block(patient: Patient, indent: str) -> None:
+    line = f'{indent}eval "$(cudaswitch init bash)"'
+    before = f"if command -v nothing; then\n{line}\nfi\nexport EDITOR=vi\n"
+    file = patient.rc(before)
+    patient.run("init", "--install", "bash", "--yes")
+    patient.home.run("doctor", "--fix", "--yes", **patient.env)
+    assert file.read_text().startswith(before.replace(line, f"{indent}:  # {line.strip()}"))
+    assert _means(file) == ["vi"]
+
+
+def test_a_second_line_with_more_in_it_is_the_users(patient: Patient) -> None:
+    file = patient.rc('eval "$(cudaswitch init bash)"; export EDITOR=vi\n')
+    patient.run("init", "--install", "bash", "--yes")
+    before = file.read_text()
+    done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
+    assert f"vi +1 {file}" in done.stdout
+    assert file.read_text() == before
+
+
+def test_a_second_line_that_no_colon_can_replace_is_the_users(patient: Patient) -> None:
+    name = "xdg-config/xonsh/rc.xsh"
+    file = patient.rc("if True:\n    execx($(cudaswitch init xonsh))\n", name)
+    patient.run("init", "--install", "xonsh", "--yes")
+    before = file.read_text()
+    patient.env["SHELL"] = "/usr/bin/xonsh"
+    done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
+    assert f"vi +2 {file}" in done.stdout
+    assert file.read_text() == before
