@@ -49,3 +49,22 @@ def test_a_second_line_that_no_colon_can_replace_is_the_users(patient: Patient) 
     done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
     assert f"vi +2 {file}" in done.stdout
     assert file.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("head", "tail"),
+    [
+        ("if [ -d / ]; then  # CUDA", "fi\n"),
+        ("for it in 1; do", "done\n"),
+        ("[ -d /nowhere ] &&", ""),
+        ("[ -d / ] ||", ""),
+    ],
+)
+def test_a_line_that_what_is_before_it_needs(patient: Patient, head: str, tail: str) -> None:
+    """A block needs a command, and `&&` takes the next one, whether the line is indented or not."""
+    line, rest = "export CUDA_HOME=/nowhere\n", f"{tail}export EDITOR=vi\n"
+    file = patient.rc(f"{head}\n{line}{rest}")
+    done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
+    assert done.returncode == 0, done.stderr
+    assert file.read_text() == f"{head}\n:  # {line}{rest}"
+    assert _means(file) == ["vi"]

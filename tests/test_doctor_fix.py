@@ -44,14 +44,16 @@ def test_what_is_safe_is_mended_after_it_was_agreed_to(patient: Patient, code: s
     assert code not in [one["code"] for one in json.loads(left.stdout)["findings"]], done.stderr
 
 
-def test_lines_go_and_the_file_is_kept(patient: Patient) -> None:
+def test_lines_become_comments_and_the_file_is_kept(patient: Patient) -> None:
     file = patient.rc(RC)
     file.chmod(0o600)
     done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
     assert "-export CUDA_HOME=/usr/local/cuda-11.8" in done.stderr.splitlines()
     assert file.read_text() == (
-        "# mine\nalias ll='ls -l'\nif [ -d /usr/local/cuda-11.8 ]; then\n"
-        "    :  # export PATH=/usr/local/cuda-11.8/bin:$PATH\nfi\nexport EDITOR=vi\n"
+        "# mine\nalias ll='ls -l'\n:  # export CUDA_HOME=/usr/local/cuda-11.8\n"
+        "if [ -d /usr/local/cuda-11.8 ]; then\n"
+        "    :  # export PATH=/usr/local/cuda-11.8/bin:$PATH\nfi\n"
+        ":  # export LD_LIBRARY_PATH=/usr/local/cuda-11.8/lib64\\\nexport EDITOR=vi\n"
     )
     assert subprocess.run(["bash", "-n", file], check=False).returncode == 0
     assert file.with_name(".bashrc.bak").read_text() == RC
@@ -205,7 +207,7 @@ def test_what_the_system_refuses_leaves_the_rest_to_be_mended(patient: Patient) 
     script = folder / "env_vars.sh"
     at = said.index(f"cudaswitch: cannot fix it: Permission denied (`{script}`)")
     assert said[at + 1].startswith("hint: ")
-    assert file.read_text() == "# mine\n"
+    assert file.read_text() == "# mine\n:  # export CUDA_HOME=/usr/local/cuda-11.8\n"
     assert script.is_file()
 
 
@@ -247,14 +249,14 @@ def test_in_fish(patient: Patient, require) -> None:
     patient.env |= {"SHELL": "/usr/bin/fish", "LD_LIBRARY_PATH": f"{kit}/lib64:"}
     patient.env["CUDA_HOME"] = f"{kit}/bin"
     config = "xdg-config/fish/config.fish"
-    patient.rc(
-        "set -gx CUDA_HOME /usr/local/cuda-11.8\nfish_add_path /usr/local/cuda/bin\n", config
-    )
+    lines = ("set -gx CUDA_HOME /usr/local/cuda-11.8\n", "fish_add_path /usr/local/cuda/bin\n")
+    patient.rc("".join(lines), config)
     for code in ("CS002", "CS023", "CS080"):
         done = patient.in_shell(code)
         assert code in patient.codes(1), done.stderr
         assert code not in patient.codes(2), done.stderr
-    assert patient.home.path.joinpath(config).read_text() == ""
+    after = patient.home.path.joinpath(config).read_text()
+    assert after == "".join(f":  # {line}" for line in lines)
 
 
 def test_a_healthy_machine(patient: Patient) -> None:

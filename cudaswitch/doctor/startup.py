@@ -63,14 +63,14 @@ def _by_file(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
 
 
 def _removal(facts: Facts, file: str, settings: list[Setting], evidence: str) -> Found:
-    """Make the finding that removes whole lines; a line with more in it is left to the user."""
+    """Make the finding that disables whole lines; a line with more in it is left to the user."""
     shown = f"{evidence}: " + "; ".join(f"`{file}`:{one.number} `{one.text}`" for one in settings)
     shared = [one for one in settings if not one.alone]
     if shared:
         return Found(shown, by_hand(facts, file, shared[0].number))
     lines = {number: text for one in settings for number, text in one.lines.items()}
-    # A block must not lose its only statement.
-    instead = {one.number: _commented(one.text) for one in settings if one.text[0].isspace()}
+    # What is before it may need a command there: the head of a block, or `&&` at the end of a line.
+    instead = {one.number: _commented(one.text) for one in settings}
     return _edit(facts, shown, file, lines, instead)
 
 

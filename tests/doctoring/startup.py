@@ -131,6 +131,7 @@ export EDITOR=vi
 MINE_MENDED = r"""
 :  # eval "$(cudaswitch init bash)"
 # mine
+:  # export CUDA_HOME=/usr/local/cuda-13.0  # [a*b], \& ^it's$ "so"
 export LD_LIBRARY_PATH=/opt/my,lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} # \1 & [x], it's
 alias ll='ls -l'
 if true; then
