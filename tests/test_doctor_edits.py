@@ -68,3 +68,14 @@ def test_a_line_that_what_is_before_it_needs(patient: Patient, head: str, tail: 
     assert done.returncode == 0, done.stderr
     assert file.read_text() == f"{head}\n:  # {line}{rest}"
     assert _means(file) == ["vi"]
+
+
+@pytest.mark.parametrize("start", ["set -gx LD_LIBRARY_PATH ", "export LD_LIBRARY_PATH="])
+def test_an_open_list_is_none_in_fish(patient: Patient, start: str) -> None:
+    """fish joins nothing to a list that is not set, and takes no `${`."""
+    before = f"{start}$HOME/lib:$LD_LIBRARY_PATH\n"
+    file = patient.rc(before, "xdg-config/fish/config.fish")
+    patient.env["SHELL"] = "/usr/bin/fish"
+    done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
+    assert done.stdout == ""
+    assert file.read_text() == before

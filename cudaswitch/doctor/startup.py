@@ -97,9 +97,11 @@ def _leftovers(facts: Facts) -> Iterator[Found]:
 
 
 def _open_lists(facts: Facts) -> Iterator[Found]:
-    """A line that leaves an empty element if the variable is unset."""
+    """A line that leaves an empty element if the variable is unset; in fish, none does."""
     for one in facts.settings:
         if one.name != "LD_LIBRARY_PATH" or _is_leftover(one) or not one.alone:
+            continue
+        if one.file.endswith(".fish"):
             continue
         guarded = "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
         value = _OPEN_END.sub(guarded, one.value)
