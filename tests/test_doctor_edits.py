@@ -79,3 +79,42 @@ def test_an_open_list_is_none_in_fish(patient: Patient, start: str) -> None:
     done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
     assert done.stdout == ""
     assert file.read_text() == before
+
+
+def test_a_file_of_flags_without_a_final_newline(patient: Patient) -> None:
+    flags = patient.work / "flags"
+    flags.write_text("--xla_dump_to=/x")
+    kit = patient.toolkit(patient.work / "kit")
+    patient.env |= {"CUDA_HOME": str(kit), "XLA_FLAGS": str(flags)}
+    patient.on_path(kit / "bin")
+    fix = patient.told("libdevice not found at ./libdevice.10.bc")["fix"]
+    subprocess.run(["bash", "-c", fix], check=True)
+    assert flags.read_text().split() == ["--xla_dump_to=/x", f"--xla_gpu_cuda_data_dir={kit}"]
+
+
+LIBRARIES = "LD_LIBRARY_PATH=/opt/mine\n"
+OURS = "CUDA_HOME=/old/kit\nCUDA_PATH=/old/kit\nLD_LIBRARY_PATH=/old/kit/lib64\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "mine"),
+    [("KEY=secret", False), (f"KEY=secret\n{LIBRARIES}", True), (OURS, False), ("", False)],
+)
+def test_what_env_files_hold_keeps_its_meaning(patient: Patient, before: str, mine: bool) -> None:
+    """Of two lines with one name the last one holds: the user's own list is theirs to change."""
+    kit = patient.adopt("12.4.131")
+    folder = patient.home.path / "project"
+    (folder / ".vscode").mkdir(parents=True)
+    file = folder / ".env"
+    file.write_text(before)
+    patient.before = f"cd '{folder}'; export CUDASWITCH_VERSION=12.4"
+    patient.before += '; eval "$(cudaswitch env 12.4 --shell bash)"; vi() { :; }'
+    patient.in_shell("CS085")
+    assert patient.codes(1) == ["CS085"]
+    if mine:
+        assert (patient.work / "fix").read_text() == f"vi +2 {file}\n"
+        return
+    held = dict(line.split("=") for line in file.read_text().splitlines())
+    there = dict(line.split("=") for line in before.splitlines())
+    ours = {"CUDA_HOME": f"{kit}", "CUDA_PATH": f"{kit}", "LD_LIBRARY_PATH": f"{kit}/lib64"}
+    assert held == there | ours

@@ -66,6 +66,12 @@ def aside(facts: Facts, path: str) -> str:
     return f"mv --backup=numbered {word(facts, path)} {word(facts, f'{path}.bak')}"
 
 
+def append(facts: Facts, file: str, *lines: str, ended: bool) -> str:
+    """Spell a command that appends lines; `ended` tells whether the file's last line has an end."""
+    words = " ".join(word(facts, line) for line in (lines if ended else ("", *lines)))
+    return f"printf '%s\\n' {words} >> {word(facts, file)}"
+
+
 def without(name: str, *leave: Folder) -> Relist:
     """Leave folders out of a list."""
     texts = {one.text for one in leave}
@@ -81,7 +87,7 @@ def with_data_dir(facts: Facts, home: str) -> str:
     """Spell a command that lets XLA_FLAGS name a toolkit, "" for none; other flags stay."""
     flags, data = facts.get("XLA_FLAGS"), data_dir(home) if home else ""
     if flags and not flags.lstrip().startswith("-"):
-        return f"echo {word(facts, data)} >> {word(facts, flags)}"  # it names a file of flags
+        return append(facts, flags, data, ended=False)  # it names a file of flags
     rest = DATA_DIR.sub("", flags).strip()
     return setting(facts, "XLA_FLAGS", " ".join(filter(None, (rest, data))))
 

@@ -23,6 +23,7 @@ from cudaswitch.doctor.model import (
 )
 from cudaswitch.doctor.spelling import (
     activate_command,
+    append,
     aside,
     by_hand,
     chain,
@@ -44,6 +45,9 @@ _CUDA_FOLDER = re.compile(
 """A toolkit's folder or cuDNN's; not folders beside them, such as cuda-samples."""
 _WITH_COLON = ("bash", "fish", "sh", "tcsh", "zsh")
 """The shells in which `:` does nothing, and may stand where a line has to."""
+_LIBRARIES = re.compile(r"^(?:export\s+)?LD_LIBRARY_PATH=", re.MULTILINE)
+_APPENDED = re.compile(r"^CUDA_PATH=(.+)\nLD_LIBRARY_PATH=\1/\S+$", re.MULTILINE)
+"""What an earlier command of ours has put into `.env`: there, the last line of a name holds."""
 _OPEN_END = re.compile(r"(?<!\+):\$\{?LD_LIBRARY_PATH\}?$")
 _OPEN_START = re.compile(r"^\$\{?LD_LIBRARY_PATH\}?:")
 
@@ -214,13 +218,16 @@ def _project(facts: Facts) -> Iterator[Found]:
     if re.search(rf"^CUDA_HOME=[\"']?{re.escape(home)}[\"']?\s*$", text, re.MULTILINE):
         return
     lines = [f"CUDA_HOME={home}", f"CUDA_PATH={home}"]
+    file = str(Path(folder, ".env"))
+    evidence = f"`{folder}/.vscode` is there, and `{file}` does not name `{home}`"
     libraries = next((at for at in LIBRARY_FOLDERS if at in facts.parts.get(home, ())), None)
     if libraries and not facts.needs.brings:
+        if mine := _LIBRARIES.search(_APPENDED.sub("\n", text)):
+            number = text.count("\n", 0, mine.start()) + 1
+            yield Found(f"{evidence}; it sets LD_LIBRARY_PATH", by_hand(facts, file, number))
+            return
         lines.append(f"LD_LIBRARY_PATH={home}/{libraries}")
-    words = " ".join(word(facts, line) for line in lines)
-    fix = f"printf '%s\\n' {words} >> {word(facts, str(Path(folder, '.env')))}"
-    evidence = f"`{folder}/.vscode` is there, and `{folder}/.env` does not name `{home}`"
-    yield Found(evidence, fix)
+    yield Found(evidence, append(facts, file, *lines, ended=not text or text.endswith("\n")))
 
 
 RULES = (
