@@ -58,9 +58,33 @@ export K=10; export L=11
         ("trap clean_up EXIT", False),
         ("trap - exit", False),
         ("my-exit; exit_code=1; exit-now", False),
+        ("X=$(gcc --version | awk 'NR==1 {print $NF; exit}')", False),
+        ("X=$(cd /nowhere && pwd || exit 1)", False),
+        ("X=`cd /nowhere || exit 1`", False),
+        ("(cd /nowhere || exit 1)", False),
+        ("(cd $(dirname $X) || exit 1)", False),
+        ("(\ncd /nowhere || exit 1\n)", False),
+        ('python3 -c "import sys; exit(0)"', False),
+        ("awk '\n{ print; exit }\n' file", False),
+        ("cat << 'END'\nrun; exit\nEND", False),
+        ("# don't\nX='a b'; exit", True),
+        ('[ "$(id -u)" = 0 ] || exit', True),
+        (r"echo it\'s; exit", True),
+        ("[ -d /a ] ||\\\n  exit", True),
+        ("f() {\n    [ -d /a ] || exit\n}", False),
+        ("f() { g; exit; }", False),
+        ("f() { g; }; exit", True),
+        ("function f\n    g; exit\nend", False),
+        ("f() {\n    g\n}\ng; exit", True),
     ],
 )
 def test_exit_counts_where_it_is_a_command(tmp_path: Path, line: str, exits: bool) -> None:
     file = tmp_path / "script.sh"
     file.write_text(f"export A=1\n{line}\n")
-    assert exit_in(file) == (2 if exits else None)
+    assert (exit_in(file) is not None) == exits
+
+
+def test_the_line_that_exits_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "script.sh"
+    file.write_text("A='\n'\nexport \\\n  B=1\n[ -d /nowhere ] ||\\\n  exit\n")
+    assert exit_in(file) == 5

@@ -30,6 +30,28 @@ _FISH_PATH = re.compile(
 )
 _EXIT = re.compile(rf"(?:{_START}|[^#\n]*?\)\s*)exit(?![\w-])")
 """As a command, also of a `case`; not a word in an argument."""
+_WITHIN = re.compile(
+    r"""(?P<comment>(?<![^\s;&|()])\#[^\n]*)
+    | (?P<joint>\\\n[ \t]*) | \\.
+    | (?P<mark>["`]|(?<=\$)')(?:\\.|(?!(?P=mark))[^\\])*(?P=mark) | '[^']*'
+    | (?<!<)<<-?[ \t]*[\\"']?(?P<word>[A-Za-z_]\w*).*?(?:\n[ \t]*(?P=word)[ \t]*(?=\n|\Z)|\Z)""",
+    re.VERBOSE | re.DOTALL,
+)
+"""What holds no statement: comments, escapes, quoted texts and here-documents."""
+_FUNCTION = re.compile(
+    r"""^(?P<indent>[ \t]*)
+    (?:function[ \t]+[^\s()]+(?:[ \t]*\(\))? | [^\s()=]+[ \t]*\([ \t]*\)) (?!\s*\()
+    (?:[^\n]*(?:[;\s]\}|;[ \t]*end\b) | .*?(?:\n(?P=indent)(?:\}|end\b)|\Z))""",
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+"""One whose end is not found is taken to go on: no line of it counts."""
+_SUBSHELL = re.compile(r"\([^()]*\)")
+"""It keeps what it sets, and `exit` ends it alone. An array looks the same."""
+_DEPTH = 8
+"""How many of them are looked for within each other."""
+_HIDDEN = {code: 0x10FF00 + code for code in range(128)}
+"""Stands for characters that no pattern here may see; no text has these."""
+_BREAK = "\n".translate(_HIDDEN)
 _COMMAND = re.compile(r"\s+[^\s;&|#)}]")
 """After an assignment: a command, which alone gets the variable."""
 _PLAIN_AFTER = re.compile(r"\s*;?\s*(#.*)?")
@@ -44,10 +66,33 @@ def settings_of(path: Path) -> tuple[Setting, ...]:
 def exit_in(path: Path) -> int | None:
     """Return the number of the first line that runs `exit`."""
     text = Reading(path.parent).text(path) or ""
-    for number, line in enumerate(text.splitlines(), 1):
-        if _EXIT.match(line):
-            return number
-    return None
+    return next((lines[0] for lines, whole in _statements(text) if _EXIT.match(whole)), None)
+
+
+def _statements(text: str) -> Iterator[tuple[range, str]]:
+    """Yield lines that belong together, by their numbers and as one; what counts not is hidden."""
+    text = _FUNCTION.sub(_hidden, _WITHIN.sub(_marked, text))
+    for _ in range(_DEPTH):
+        text = _SUBSHELL.sub(_hidden, text)
+    start = 1
+    for whole in text.split("\n"):
+        end = start + 1 + whole.count(_BREAK)
+        yield range(start, end), whole.replace(_BREAK, "")
+        start = end
+
+
+def _hidden(match: re.Match[str]) -> str:
+    return match[0].translate(_HIDDEN)
+
+
+def _marked(match: re.Match[str]) -> str:
+    """Hide what is between marks, not the marks themselves, which tell where a word ends."""
+    if match["joint"]:
+        return _BREAK
+    text = re.sub(r"\\\n[ \t]*", "\n", match[0])
+    head = text[0] if text[0] in "#\"'`" else ""
+    tail = head.strip("#")
+    return head + text[len(head) : len(text) - len(tail)].translate(_HIDDEN) + tail
 
 
 def _settings(file: str, text: str) -> Iterator[Setting]:
