@@ -44,6 +44,48 @@ export K=10; export L=11
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "f() {\n    export A=1\n    export A=2\n}",
+        "f () { export A=1; }",
+        "function f {\nexport A=1\n}",
+        "f()\n{\n  if g; then\n    A=1\n  fi\n}",
+        "function f\n    set -gx A 1\nend",
+        "function f; set -gx A 1; end",
+        "f() {\n    export A=1",
+        "alias f='export A=1; export A=2'",
+        'alias f "g; set -gx A 1"',
+        "alias f='\nexport A=1\n'",
+        'echo "to use it: export A=1"; true',
+        "cat > job << EOF\nexport A=1\nEOF",
+        "cat <<-'END' | g\n\texport A=1\n\tEND",
+        "MINE=(\nA=1\n)",
+        "(export A=1; g)",
+        "X=$(export A=1; g)",
+        "#export B=/b:\\\n#A=1",
+    ],
+)
+def test_what_is_no_statement_of_the_script(tmp_path: Path, text: str) -> None:
+    """Texts, functions and subshells set nothing in the shell; what comes after them does."""
+    file = tmp_path / "rc"
+    file.write_text(f"{text}\nexport END=1\n")
+    found = [(one.name, one.number) for one in settings_of(file) if one.name not in ("MINE", "X")]
+    is_open = text == "f() {\n    export A=1"
+    assert found == ([] if is_open else [("END", text.count("\n") + 2)])
+
+
+def test_a_statement_of_several_lines(tmp_path: Path) -> None:
+    """All its lines belong to it: none of them means something alone."""
+    file = tmp_path / "rc"
+    file.write_text("export A=$(\n  f\n)\nexport B='x\ny'\n# not this one \\\nexport C=/a\\ b\n")
+    assert [(one.name, tuple(one.lines), one.alone) for one in settings_of(file)] == [
+        ("A", (1, 2, 3), True),
+        ("B", (4, 5), True),
+        ("C", (7,), True),
+    ]
+
+
+@pytest.mark.parametrize(
     ("line", "exits"),
     [
         ("exit", True),

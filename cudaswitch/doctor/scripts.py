@@ -51,6 +51,7 @@ _DEPTH = 8
 """How many of them are looked for within each other."""
 _HIDDEN = {code: 0x10FF00 + code for code in range(128)}
 """Stands for characters that no pattern here may see; no text has these."""
+_SHOWN = {hidden: code for code, hidden in _HIDDEN.items()}
 _BREAK = "\n".translate(_HIDDEN)
 _COMMAND = re.compile(r"\s+[^\s;&|#)}]")
 """After an assignment: a command, which alone gets the variable."""
@@ -96,15 +97,9 @@ def _marked(match: re.Match[str]) -> str:
 
 
 def _settings(file: str, text: str) -> Iterator[Setting]:
-    lines = blanked(text.encode(), OURS, CONDAS).decode().split("\n")
-    number = 0
-    while number < len(lines):
-        start = number
-        whole = lines[number]
-        while whole.endswith("\\") and number + 1 < len(lines):
-            number += 1
-            whole = whole[:-1] + lines[number].strip()
-        number += 1
+    text = blanked(text.encode(), OURS, CONDAS).decode()
+    lines = text.split("\n")
+    for numbers, whole in _statements(text):
         match = _FISH.match(whole) or _FISH_PATH.match(whole) or _LINE.match(whole)
         if match is None:
             continue
@@ -116,5 +111,5 @@ def _settings(file: str, text: str) -> Iterator[Setting]:
         name = fields.get("name") or "PATH"
         if match.re is not _LINE:
             value = ":".join(part.strip("\"'") for part in value.split())
-        own = dict(enumerate(lines[start:number], start + 1))
-        yield Setting(file, own, name, value, alone)
+        own = {number: lines[number - 1] for number in numbers}
+        yield Setting(file, own, name, value.translate(_SHOWN), alone)
