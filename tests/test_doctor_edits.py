@@ -118,3 +118,19 @@ def test_what_env_files_hold_keeps_its_meaning(patient: Patient, before: str, mi
     there = dict(line.split("=") for line in before.splitlines())
     ours = {"CUDA_HOME": f"{kit}", "CUDA_PATH": f"{kit}", "LD_LIBRARY_PATH": f"{kit}/lib64"}
     assert held == there | ours
+
+
+def test_half_a_marker_goes_beside_a_users_own_copy(patient: Patient) -> None:
+    patient.adopt("12.4.131")
+    env = patient.virtualenv()
+    patient.run("pin", "12.4", "-p", env.prefix)
+    script = env.prefix / "bin/activate"
+    lines = script.read_text().splitlines(keepends=True)
+    halved = "".join(line for line in lines if not line.startswith("# <<< cudaswitch"))
+    script.write_text(halved)
+    script.with_name("activate.bak").write_text("their own\n")
+    patient.in_shell("CS074")
+    assert "CS074" in patient.codes(1)
+    assert "CS074" not in patient.codes(2)
+    kept = {path.read_text() for path in script.parent.glob("activate.bak*")}
+    assert kept == {"their own\n", halved}

@@ -12,6 +12,7 @@ from cudaswitch.doctor.spelling import (
     aside,
     by_hand,
     chain,
+    copy,
     installing,
     newest_asked,
     pin_command,
@@ -80,10 +81,10 @@ def _unhooked(facts: Facts) -> Iterator[Found]:
             yield _pin_again(facts, hook, f"`{hook.unhooked[0]}` does not run the hook")
         for file in hook.halved:
             ours = "-e '/^# >>> cudaswitch/d' -e '/^# <<< cudaswitch/d' -e '/etc.cudaswitch.on/d'"
-            out = f"sed -i.bak {ours} {word(facts, file)}"
+            out = (copy(facts, file), f"sed -i --follow-symlinks {ours} {word(facts, file)}")
             yield Found(
                 f"`{file}` has only one of cudaswitch's two markers",
-                chain(facts, out, pin_command(facts, hook)),
+                chain(facts, *out, pin_command(facts, hook)),
             )
 
 

@@ -66,6 +66,11 @@ def aside(facts: Facts, path: str) -> str:
     return f"mv --backup=numbered {word(facts, path)} {word(facts, f'{path}.bak')}"
 
 
+def copy(facts: Facts, path: str) -> str:
+    """Spell a command that keeps a copy of what is edited next."""
+    return f"cp -p --backup=numbered {word(facts, path)} {word(facts, f'{path}.bak')}"
+
+
 def append(facts: Facts, file: str, *lines: str, ended: bool) -> str:
     """Spell a command that appends lines; `ended` tells whether the file's last line has an end."""
     words = " ".join(word(facts, line) for line in (lines if ended else ("", *lines)))
@@ -125,7 +130,7 @@ def _edited(facts: Facts, out: LinesOut) -> str:
         scripts += ["-e", word(facts, f"{number}{edit}")]
     root, file = "sudo " if out.loaders else "", word(facts, out.file)
     commands = [
-        f"{root}cp -p --backup=numbered {file} {word(facts, f'{out.file}.bak')}",
+        f"{root}{copy(facts, out.file)}",
         f"{root}sed -i --follow-symlinks {' '.join(scripts)} {file}",
     ]
     return chain(facts, *commands, *(["sudo ldconfig"] if out.loaders else []))
