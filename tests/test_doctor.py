@@ -102,22 +102,9 @@ def test_no_command_undoes_another(patient: Patient) -> None:
     gone = f"{patient.work}/cuda-9.0"
     patient.env["LD_LIBRARY_PATH"] = f"{first}/stubs::{first}:{gone}/lib64:{second}:{first}:/opt"
     patient.env["PATH"] = f"{gone}/bin:{patient.path}:"
-    assert _run_all(patient) == ["CS001", "CS002", "CS008", "CS003", "CS004", "CS005", "CS006"]
+    assert patient.run_all() == ["CS001", "CS002", "CS008", "CS003", "CS004", "CS005", "CS006"]
     assert patient.findings(1) == []
     assert (patient.work / "list").read_text() == f"{first}:/opt"
-
-
-def _run_all(patient: Patient) -> list[str]:
-    """Run all commands in the order in which they are printed; return the codes found before."""
-    patient.before = f"""cudaswitch doctor --json < /dev/null > '{patient.work}/all.json'
-eval "$('{sys.executable}' -c '
-import json, sys
-print("\\n".join(one["fix"] for one in json.load(open(sys.argv[1]))["findings"]))
-' '{patient.work}/all.json')"; printf %s "$LD_LIBRARY_PATH" > '{patient.work}/list'"""
-    done = patient.in_shell("none")
-    assert not done.stderr, done.stderr
-    found = json.loads((patient.work / "all.json").read_text())["findings"]
-    return [one["code"] for one in found]
 
 
 def test_no_command_takes_out_anothers_line(patient: Patient) -> None:
@@ -125,7 +112,7 @@ def test_no_command_takes_out_anothers_line(patient: Patient) -> None:
     patient.run("init", "--install", "bash", "--yes")
     block = patient.home.path.joinpath(".bashrc").read_text()
     file = patient.rc(block + MINE)
-    assert _run_all(patient) == ["CS078", "CS080", "CS081", "CS081"]
+    assert patient.run_all() == ["CS078", "CS080", "CS081", "CS081"]
     assert patient.findings(1) == []
     assert file.read_text() == block + MINE_MENDED
     copies = [path.read_text() for path in file.parent.glob(".bashrc.bak*")]
@@ -139,7 +126,7 @@ def test_no_command_takes_out_anothers_line_of_the_loaders_configuration(
     (patient.work / "etc").mkdir()
     conf = patient.work / "conf/mine.conf"
     conf.write_text("/usr/local/cuda-9.0/lib64\n/usr/local/cuda-9.1/lib64 # old\n/opt\n# cuda\n")
-    assert _run_all(patient) == ["CS055", "CS055"]
+    assert patient.run_all() == ["CS055", "CS055"]
     assert patient.findings(1) == []
     assert conf.read_text() == "/opt\n# cuda\n"
 

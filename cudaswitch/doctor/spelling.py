@@ -35,14 +35,23 @@ _ACTIVATE = {
 """What runs a virtualenv's script, and which one."""
 
 
+class Switch(str):
+    """A command after which this shell has another toolkit, or none."""
+
+    __slots__ = ()
+
+
 def word(facts: Facts, text: str) -> str:
     """Spell one argument of a command."""
     return spelling.word(TYPED[facts.shell], text)
 
 
 def chain(facts: Facts, *commands: str) -> str:
-    """Spell commands one after another, the next if the shell can tell that the last succeeded."""
-    return TYPED[facts.shell].then.join(commands)
+    """Spell commands one after another, the next if the shell can tell that the last succeeded.
+
+    If the last one switches, they all do.
+    """
+    return type(commands[-1])(TYPED[facts.shell].then.join(commands))
 
 
 def setting(facts: Facts, name: str, value: str) -> str:
@@ -165,28 +174,35 @@ def install_command(facts: Facts, request: Request, *options: str) -> str:
     return chain(facts, install, use_command(facts, request.text))
 
 
-def activate_command(facts: Facts, environment: Environment) -> str:
+def activate_command(facts: Facts, environment: Environment) -> Switch:
     """Spell a command that activates an environment again, which runs its hook."""
     if environment.owner == "C":
-        return f"conda activate {word(facts, str(environment.prefix))}"
+        return Switch(f"conda activate {word(facts, str(environment.prefix))}")
     command, script = _ACTIVATE.get(facts.shell, ("source", "activate"))
-    return f"{command} {word(facts, f'{environment.prefix}/bin/{script}')}"
+    return Switch(f"{command} {word(facts, f'{environment.prefix}/bin/{script}')}")
 
 
-def use_command(facts: Facts, request: str, options: str = "") -> str:
+def load_command(facts: Facts, *, there: bool = False) -> Switch:
+    """Spell a command that loads cudaswitch into this shell; `there` tells of its ready file."""
+    return Switch(ready.loading(TYPED[facts.shell], there=there))
+
+
+def use_command(facts: Facts, request: str, options: str = "") -> Switch:
     """Spell a command that brings what is installed into this shell."""
     row, asked = TYPED[facts.shell], word(facts, request) + options
     if not row.include:
-        return row.evaluate.format(request=asked)
+        return Switch(row.evaluate.format(request=asked))
     # With the integration, `off` undoes `use`, but nothing undoes what `env` prints.
     loaded = facts.integration and facts.integration.loads
-    return f"cudaswitch use {asked}" if loaded else ready.loading(row)
+    return Switch(f"cudaswitch use {asked}") if loaded else load_command(facts)
 
 
-def off_command(facts: Facts) -> str:
+def off_command(facts: Facts) -> Switch:
     """Spell a command that takes what is active out of this shell."""
     loaded = chosen(facts.variables) or (facts.integration and facts.integration.loads)
-    return "cudaswitch off" if TYPED[facts.shell].init and loaded else use_command(facts, "system")
+    if TYPED[facts.shell].init and loaded:
+        return Switch("cudaswitch off")
+    return use_command(facts, "system")
 
 
 def what_to_install(facts: Facts, request: Request) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from cudaswitch import ready
 from cudaswitch.activation import LIBRARY_FOLDERS, follows_unexported
 from cudaswitch.decision import options_of
 from cudaswitch.doctor.model import (
@@ -27,6 +26,7 @@ from cudaswitch.doctor.spelling import (
     aside,
     by_hand,
     chain,
+    load_command,
     off_command,
     use_command,
     word,
@@ -173,9 +173,9 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
         return
     if mine.closed:
         evidence += f", and `{mine.file}` neither loads cudaswitch nor can be edited"
-        yield Found(evidence, ready.loading(row))
+        yield Found(evidence, load_command(facts))
         return
-    here = ready.loading(row, there=True)
+    here = load_command(facts, there=True)
     load = chain(facts, f"cudaswitch init --install {mine.shell} --yes", here)
     evidence += f", and `{mine.file}` does not load cudaswitch"
     yield Found(evidence, load, Install(mine.shell))

@@ -260,6 +260,22 @@ class Patient:
             env=self.home.env | self.env,
         )
 
+    def run_all(self) -> list[str]:
+        """Run all commands in the order in which they are printed; return the codes found before.
+
+        What LD_LIBRARY_PATH is afterwards is in the file `list`.
+        """
+        self.before += f"""
+cudaswitch doctor --json < /dev/null > '{self.work}/all.json'
+eval "$('{sys.executable}' -c '
+import json, sys
+print("\\n".join(one["fix"] for one in json.load(open(sys.argv[1]))["findings"]))
+' '{self.work}/all.json')"; printf %s "$LD_LIBRARY_PATH" > '{self.work}/list'"""
+        done = self.in_shell("none")
+        assert not done.stderr, done.stderr
+        found = json.loads((self.work / "all.json").read_text())["findings"]
+        return [one["code"] for one in found]
+
     def findings(self, number: int) -> list[dict[str, str]]:
         found: list[dict[str, str]] = json.loads((self.work / f"{number}.json").read_text())[
             "findings"
