@@ -76,3 +76,33 @@ def test_two_majors_of_cudnn_load_nothing_of_each_other(patient: Patient) -> Non
     patient.env["LD_LIBRARY_PATH"] = f"{patient.work}/8.9.7:{patient.work}/9.5.1"
     patient.in_shell("none")
     assert patient.codes(1) == []
+
+
+def test_of_two_releases_the_active_toolkits_stays(patient: Patient) -> None:
+    """What lies in front of the active toolkit goes, and the evidence names all that does."""
+    active = patient.toolkit(patient.work / "12.4", "12.4.131")
+    old = patient.toolkit(patient.work / "11.8", "11.8.89")
+    cupti = patient.lay_library(old / "extras/CUPTI/lib64", "libcupti", "libcupti.so.11", "2022.3")
+    patient.env |= {"CUDA_HOME": str(active)}
+    patient.env["LD_LIBRARY_PATH"] = f"{old}/lib64:{cupti.parent}:{active}/lib64"
+    patient.on_path(active / "bin")
+    patient.in_shell("CS008")
+    [found] = patient.findings(1)
+    assert found["evidence"].endswith(f"; `{cupti.parent}` of another toolkit")
+    assert found["fix"] == f"export LD_LIBRARY_PATH={active}/lib64"
+    assert patient.codes(2) == []
+
+
+def test_of_two_cudnn_the_active_toolkits_stays(patient: Patient) -> None:
+    """The folder that is left out must not be the one that has the toolkit's other libraries."""
+    active = patient.toolkit(patient.work / "kit")
+    for folder, version in ((active / "lib64", "9.5.1"), (patient.work / "old", "9.1.0")):
+        for stem in ("libcudnn", "libcudnn_ops"):
+            patient.lay_library(folder, stem, f"{stem}.so.9", version)
+    patient.env |= {"CUDA_HOME": str(active)}
+    patient.env["LD_LIBRARY_PATH"] = f"{patient.work}/old:{active}/lib64"
+    patient.on_path(active / "bin")
+    patient.in_shell("CS009")
+    assert patient.codes(1) == ["CS009"]
+    assert patient.findings(1)[0]["fix"] == f"export LD_LIBRARY_PATH={active}/lib64"
+    assert patient.codes(2) == []

@@ -89,12 +89,18 @@ def _two_toolkits(facts: Facts) -> Iterator[Found]:
         ]
         if len({str(version) for _, version in kits}) > 1:
             shown = ", ".join(f"{stem} {version} in `{one.text}`" for one, version in kits)
-            first, release = kits[0]
+            kept, release = min(kits, key=lambda it: not _is_of_active(facts, it[0]))
             others = [one for one, version in kits if str(version) != str(release)]
-            others += [one for one in facts.library_path if _in_another(first.kit, one)]
-            fix = without("LD_LIBRARY_PATH", *others)
+            rest = [one for one in facts.library_path if _in_another(kept.kit, one)]
+            more = dict.fromkeys(f"`{one.text}`" for one in rest if one not in dict(kits))
+            shown += f"; {', '.join(more)} of another toolkit" if more else ""
+            fix = without("LD_LIBRARY_PATH", *others, *rest)
             yield Found(f"LD_LIBRARY_PATH reaches {shown}", fix)
             return
+
+
+def _is_of_active(facts: Facts, folder: Folder) -> bool:
+    return bool(facts.active and folder.kit and folder.kit.home == facts.active.home)
 
 
 def _in_another(kit: Kit | None, folder: Folder) -> bool:
@@ -118,8 +124,10 @@ def _mixed_cudnn(facts: Facts) -> Iterator[Found]:
     for found in by_major.values():
         if len(found) > 1:
             shown = ", ".join(f"cuDNN {version} in `{at.text}`" for version, at in found.items())
-            first, *others = dict.fromkeys(found.values())
-            look = f"ls -l {word(facts, first.path)}/libcudnn*"
+            folders = dict.fromkeys(found.values())
+            kept = min(folders, key=lambda one: not _is_of_active(facts, one))
+            others = [one for one in folders if one != kept]
+            look = f"ls -l {word(facts, kept.path)}/libcudnn*"
             mend = without("LD_LIBRARY_PATH", *others) if others else look
             yield Found(f"LD_LIBRARY_PATH reaches {shown}", mend)
 
