@@ -106,3 +106,29 @@ def test_of_two_cudnn_the_active_toolkits_stays(patient: Patient) -> None:
     assert patient.codes(1) == ["CS009"]
     assert patient.findings(1)[0]["fix"] == f"export LD_LIBRARY_PATH={active}/lib64"
     assert patient.codes(2) == []
+
+
+@pytest.mark.parametrize(
+    ("on_path", "listed", "left"),
+    [
+        (["11.8/lib64"], ["12.4/lib64"], ["12.4/lib64"]),
+        (["11.8/lib64", "12.4/lib64"], [], ["12.4/lib64"]),
+        (["12.4/lib64/stubs"], ["12.4/lib64"], ["12.4/lib64"]),
+        (["miniforge3/lib"], [], []),
+    ],
+)
+def test_what_ld_library_path_must_not_hold_leaves_path(
+    patient: Patient, on_path: list[str], listed: list[str], left: list[str]
+) -> None:
+    """A folder on PATH is put into LD_LIBRARY_PATH only if other rules leave it there."""
+    for version in ("11.8.89", "12.4.131"):
+        patient.toolkit(patient.work / version.rpartition(".")[0], version)
+    patient.lay_library(patient.work / "12.4/lib64/stubs", "libcuda", "libcuda.so.1", "1")
+    patient.lay_library(patient.work / "miniforge3/lib", "libcufft", "libcufft.so.11", "11.2.1")
+    patient.env["CUDA_HOME"] = f"{patient.work}/12.4"
+    patient.env["LD_LIBRARY_PATH"] = ":".join(f"{patient.work}/{at}" for at in listed)
+    patient.on_path(*(patient.work / at for at in ("12.4/bin", *on_path)))
+    assert patient.run_all() == ["CS011"] * len(on_path)
+    assert patient.codes(1) == []
+    kept = ":".join(f"{patient.work}/{at}" for at in left)
+    assert (patient.work / "list").read_text() == kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from cudaswitch.doctor.model import Facts, Folder, Found, Kit, Relist, Rule
@@ -80,6 +81,10 @@ def _is_conda_library(facts: Facts, folder: Folder) -> bool:
     return own or (folder.exists and path.endswith("/lib") and bool(_CONDA_LIBRARY.search(path)))
 
 
+_stubs = _leaving_out("LD_LIBRARY_PATH", _is_stub, "{name} holds {folders}")
+_condas = _leaving_out("LD_LIBRARY_PATH", _is_conda_library, "{name} holds {folders}")
+
+
 def _two_toolkits(facts: Facts) -> Iterator[Found]:
     """Two folders that both have the runtime or compiler library, of different releases."""
     for stem in ("libcudart", "libnvrtc", "libcublas"):
@@ -144,12 +149,27 @@ def _wrong_soname(facts: Facts) -> Iterator[Found]:
 
 
 def _libraries_on_path(facts: Facts) -> Iterator[Found]:
-    for folder in facts.path:
+    reached = facts.library_path
+    for folder in sorted(facts.path, key=lambda one: not _is_of_active(facts, one)):
         own = [one.name for one in folder.libraries if ".so" in one.name]
-        reached = any(folder.path == one.path for one in facts.library_path)
-        if own and not folder.tools and not reached:
-            evidence = f"`{folder.text}` is on PATH and holds {own[0]}"
+        if not own or folder.tools or any(folder.path == one.path for one in reached):
+            continue
+        evidence = f"`{folder.text}` is on PATH and holds {own[0]}"
+        listing = (folder, *reached)
+        if _stays(facts, reached, listing):
+            reached = listing
             yield Found(evidence, put_first("LD_LIBRARY_PATH", folder.path))
+        else:
+            yield Found(evidence, without("PATH", folder))
+
+
+def _stays(facts: Facts, reached: tuple[Folder, ...], listing: tuple[Folder, ...]) -> bool:
+    """Tell whether the rules for LD_LIBRARY_PATH find nothing new in a longer one."""
+    now, then = (replace(facts, library_path=folders) for folders in (reached, listing))
+    return all(
+        {one.evidence for one in check(then)} <= {one.evidence for one in check(now)}
+        for check in (_stubs, _condas, _two_toolkits, _mixed_cudnn, _wrong_soname, _old_compat)
+    )
 
 
 def _preloaded(facts: Facts) -> Iterator[Found]:
@@ -180,7 +200,7 @@ RULES = (
         "stubs serve the linker only: a program that finds libcuda.so there fails with"
         ' "CUDA driver is a stub library" or an undefined symbol',
         ("numba/numba#8985", "xmake-io/xmake#4686", "NVIDIA/warp#219", "pytorch/tensorpipe#294"),
-        _leaving_out("LD_LIBRARY_PATH", _is_stub, "{name} holds {folders}"),
+        _stubs,
     ),
     Rule(
         "CS002",
@@ -231,7 +251,7 @@ RULES = (
         "it holds far more than CUDA (libstdc++, Tcl, OpenSSL), which then shadows what the"
         " system's own programs need",
         ("pytorch/pytorch#134929", "tensorflow/tensorflow#52988", "rcgsheffield/sheffield_hpc#564"),
-        _leaving_out("LD_LIBRARY_PATH", _is_conda_library, "{name} holds {folders}"),
+        _condas,
     ),
     Rule(
         "CS008",
