@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cudaswitch import automatic, settings
-from cudaswitch.activation import Want, chosen
+from cudaswitch.activation import Want, applied, chosen
 from cudaswitch.environments import (
     Environment,
     active_environment,
@@ -20,6 +20,7 @@ from cudaswitch.paths import home, identity
 from cudaswitch.regular import toolkit_is_there
 from cudaswitch.store import all_stores, all_toolkits, dealias, find
 from cudaswitch.toolkit import Toolkit
+from cudaswitch.tools import is_shim
 from cudaswitch.versions import VERSION_FILE, Request, parse_request
 
 TYPE_CHECKING = False
@@ -185,6 +186,39 @@ def toolkit_at(path: str) -> Toolkit | None:
         return plain
     place = identity(path)
     return next((kit for kit in kits if identity(kit.path) == place), None)
+
+
+def instead_of(wanted: str, variables: Mapping[str, str]) -> str | None:
+    """Name what this shell has instead of a toolkit, None if it has that toolkit."""
+    on = applied(variables)
+    if wanted == "system":
+        return on.home if on else None
+    folders = [at for at in variables.get("PATH", "").split(os.pathsep) if at]
+    ours, home = f"{wanted}/bin", variables.get("CUDA_HOME")
+    compilers = [
+        at for at in map("{}/nvcc".format, folders) if os.path.exists(at) and not is_shim(at)
+    ]
+    compiles = os.path.exists(f"{ours}/nvcc")
+    # A link to the toolkit, such as /usr/local/cuda, is as good.
+    first = compilers[0].removesuffix("/nvcc") if compiles and compilers else ""
+    wins = _same(first, ours) if compiles else any(_same(at, ours) for at in folders)
+    is_home = home is not None and _same(home, wanted)
+    if is_home and wins:
+        return None
+    if not is_home and (on is None or on.home != wanted):
+        return on.home if on else home or "no toolkit"
+    # The toolkit was applied, and somebody has changed something since.
+    found = []
+    if not is_home:
+        found.append("no CUDA_HOME" if home is None else f"CUDA_HOME={home}")
+    if not wins:
+        other = compiles and compilers
+        found.append(f"{compilers[0]} first on PATH" if other else f"no {ours}/ on PATH")
+    return " and ".join(found)
+
+
+def _same(one: str, other: str) -> bool:
+    return one == other or identity(one) == identity(other)
 
 
 def working_directory(variables: Mapping[str, str]) -> str:

@@ -10,6 +10,7 @@ from cudaswitch.decision import (
     NOTHING,
     Decision,
     decide,
+    instead_of,
     options_of,
     toolkit_at,
     working_directory,
@@ -26,7 +27,6 @@ from cudaswitch.programs import search_path, why_closed
 from cudaswitch.regular import toolkit_is_there
 from cudaswitch.store import all_stores, all_toolkits, out_of_reach, toolkits_here
 from cudaswitch.toolkit import Toolkit
-from cudaswitch.tools import is_shim
 from cudaswitch.versions import quote_request
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ def current(as_json: bool = False) -> None:
     decision = decide(os.environ, working_directory(os.environ))
     kit = decision.toolkit
     path = decision.want.home if decision.want.home != "system" else None
-    instead = _instead_of(decision.want.home)
+    instead = instead_of(decision.want.home, os.environ)
     if as_json:
         talk.data(
             {
@@ -99,39 +99,6 @@ def _why_none() -> None:
     talk.caution(automatic.refused(environment))
 
 
-def _instead_of(wanted: str) -> str | None:
-    """Name what this shell has instead of a toolkit, None if it has that toolkit."""
-    on = applied(os.environ)
-    if wanted == "system":
-        return on.home if on else None
-    folders = [at for at in os.environ.get("PATH", "").split(os.pathsep) if at]
-    ours, home = f"{wanted}/bin", os.environ.get("CUDA_HOME")
-    compilers = [
-        at for at in map("{}/nvcc".format, folders) if os.path.exists(at) and not is_shim(at)
-    ]
-    compiles = os.path.exists(f"{ours}/nvcc")
-    # A link to the toolkit, such as /usr/local/cuda, is as good.
-    first = compilers[0].removesuffix("/nvcc") if compiles and compilers else ""
-    wins = _same(first, ours) if compiles else any(_same(at, ours) for at in folders)
-    is_home = home is not None and _same(home, wanted)
-    if is_home and wins:
-        return None
-    if not is_home and (on is None or on.home != wanted):
-        return on.home if on else home or "no toolkit"
-    # The toolkit was applied, and somebody has changed something since.
-    found = []
-    if not is_home:
-        found.append("no CUDA_HOME" if home is None else f"CUDA_HOME={home}")
-    if not wins:
-        other = compiles and compilers
-        found.append(f"{compilers[0]} first on PATH" if other else f"no {ours}/ on PATH")
-    return " and ".join(found)
-
-
-def _same(one: str, other: str) -> bool:
-    return one == other or identity(one) == identity(other)
-
-
 def _mend(decision: Decision, kit: Toolkit | None) -> str:
     """Return the command that gives this shell what is asked for."""
     if follows_unexported(os.environ):
@@ -162,7 +129,7 @@ def _again(pinned: Environment, want: Want) -> str:
     # Hooks apply the toolkit that they record; other users' hooks serve while it is there.
     is_behind = (
         given is not None
-        and not _same(given.home, want.home)
+        and identity(given.home) != identity(want.home)
         and (is_own or not toolkit_is_there(given.home))
     )
     if not lost and not is_behind:
@@ -271,7 +238,7 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
             hint = f"cudaswitch which {quote(name)} --from {quote(found[1])}"
         elif kit:
             hint += " --libraries always"
-    elif decision and kit and (instead := _instead_of(kit.path)):
+    elif decision and kit and (instead := instead_of(kit.path, os.environ)):
         asked = talk.from_here(f"CUDA {kit.name} (asked for by {decision.origin})")
         why += f", which has {instead}: {asked} has it"
         hint = _mend(decision, kit)
@@ -378,10 +345,10 @@ def _state(kit: Toolkit, holders: Sequence[str]) -> str:
 def _active_path() -> str | None:
     """Return the toolkit that this shell has, whoever asked for it."""
     on = applied(os.environ)
-    if on and _instead_of(on.home) is None:
+    if on and instead_of(on.home, os.environ) is None:
         return on.home
     try:
         wanted = decide(os.environ, working_directory(os.environ)).want.home
     except CudaswitchError:
         return None
-    return wanted if _instead_of(wanted) is None else None
+    return wanted if instead_of(wanted, os.environ) is None else None

@@ -12,7 +12,7 @@ from cudaswitch import settings, shells, startfiles, startup
 from cudaswitch.activation import applied
 from cudaswitch.changing import own_store
 from cudaswitch.compat.sonames import soname
-from cudaswitch.decision import Decision, decide, version_file, working_directory
+from cudaswitch.decision import Decision, decide, instead_of, version_file, working_directory
 from cudaswitch.detect.facts import facts_of
 from cudaswitch.detect.toolkits import absent
 from cudaswitch.doctor import folders
@@ -85,6 +85,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         applied=on.home if on else None,
         closed=why_closed(f"{home_kit.home}/bin/nvcc", "") if home_kit else None,
         decided=decided,
+        instead=instead_of(decided.want.home, variables) if decided else None,
         unanswered=unanswered,
         asking=next(iter(asking), None),
         environment=environment,

@@ -215,6 +215,8 @@ class Facts:
     """Why the nvcc of CUDA_HOME may not be executed, and what to do."""
     decided: Decision | None = None
     """What is asked for here, and by whom."""
+    instead: str | None = None
+    """What this shell has instead, as `current` says it; None if it has what is asked for."""
     unanswered: CudaswitchError | None = None
     """Why what is asked for here has no answer."""
     asking: str | None = None

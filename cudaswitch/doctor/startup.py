@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -141,16 +140,10 @@ def _ending_scripts(facts: Facts) -> Iterator[Found]:
 
 def _not_loaded(facts: Facts) -> Iterator[Found]:
     """Something is asked for here, and this shell has something else."""
-    if facts.decided is None:
+    if facts.decided is None or facts.instead is None:
         return
     home, origin = facts.decided.want.home, facts.decided.origin
-    held = facts.homes.get("CUDA_HOME")
-    if home == (facts.applied or "system") or (
-        facts.applied is None and held and held.home == os.path.realpath(home)
-    ):
-        return
-    has = f"`{facts.applied}`" if facts.applied else "none"
-    evidence = f"{origin} asks for `{home}`, this shell has {has}"
+    evidence = f"{origin} asks for `{home}`, this shell has {facts.instead}"
     if follows_unexported(facts.variables):
         yield Found(evidence, spelling.exporting(TYPED[facts.shell], "CUDASWITCH_VERSION"))
         return
@@ -235,7 +228,8 @@ RULES = (
         "CS076",
         "error",
         "This shell does not have what is asked for here",
-        "it never loaded cudaswitch, lost its prompt hook, or was there before the pin was",
+        "it never loaded cudaswitch, lost its prompt hook, was there before the pin was, or has had"
+        " CUDA_HOME or PATH changed since",
         ("conda/conda#12674", "conda/conda#12800", "tensorflow/tensorflow#66987"),
         _not_loaded,
     ),
