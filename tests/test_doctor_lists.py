@@ -132,3 +132,36 @@ def test_what_ld_library_path_must_not_hold_leaves_path(
     assert patient.codes(1) == []
     kept = ":".join(f"{patient.work}/{at}" for at in left)
     assert (patient.work / "list").read_text() == kept
+
+
+GUIDE = """CUDNN_PATH=$(dirname $(python -c "import nvidia.cudnn;print(nvidia.cudnn.__file__)"))
+export LD_LIBRARY_PATH=$CONDA_PREFIX/lib/:$CUDNN_PATH/lib
+"""
+"""The script that TensorFlow's guide told people to write."""
+
+
+@pytest.mark.parametrize(
+    ("version", "listed", "codes"),
+    [
+        ("2.10.0", "lib", []),
+        ("2.10.0", "lib/:/opt", []),
+        # It brings all that it needs, or is for no GPU.
+        ("2.15.0", "lib", ["CS007", "CS082", "CS082"]),
+        ("", "lib", ["CS007", "CS082", "CS082"]),
+    ],
+)
+def test_what_resolve_asks_for_stays(
+    patient: Patient, version: str, listed: str, codes: list[str]
+) -> None:
+    """TensorFlow finds conda's cudatoolkit only by LD_LIBRARY_PATH."""
+    env = patient.virtualenv(conda=True)
+    patient.activate(env)
+    if version:
+        env.dist("tensorflow", version)
+    env.conda("cudatoolkit", "11.2.2", "h0")
+    env.conda("cudnn", "8.1.0.77", "h0")
+    env.write("etc/conda/activate.d/env_vars.sh", GUIDE)
+    env.write("etc/conda/deactivate.d/env_vars.sh", "export LD_LIBRARY_PATH=$OLD_LD_LIBRARY_PATH\n")
+    patient.env["LD_LIBRARY_PATH"] = f"{env.prefix}/{listed}"
+    patient.in_shell("none")
+    assert [one for one in patient.codes(1) if one in ("CS007", "CS082")] == codes

@@ -259,6 +259,10 @@ class Facts:
     def get(self, name: str) -> str:
         return self.variables.get(name, "")
 
+    def is_sought(self, folder: str) -> bool:
+        """Tell whether a framework here finds its CUDA only if LD_LIBRARY_PATH has this folder."""
+        return any(folder in one.by_path for one in self.resolution.frameworks)
+
 
 class LinesOut(NamedTuple):
     """Change lines of a file, by number: the text now and the text afterwards, None to remove it.

@@ -74,6 +74,8 @@ def _is_gone(_: Facts, folder: Folder) -> bool:
 
 def _is_conda_library(facts: Facts, folder: Folder) -> bool:
     path = folder.path
+    if facts.is_sought(path):
+        return False
     prefixes = [facts.get("CONDA_PREFIX")]
     if facts.environment and facts.environment.owner == "C":
         prefixes.append(str(facts.environment.prefix))

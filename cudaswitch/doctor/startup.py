@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -16,6 +17,7 @@ from cudaswitch.doctor.model import (
     Install,
     LinesOut,
     Rule,
+    Script,
     Setting,
     WrapKernel,
 )
@@ -48,6 +50,7 @@ _LIBRARIES = re.compile(r"^(?:export\s+)?LD_LIBRARY_PATH=", re.MULTILINE)
 _APPENDED = re.compile(r"^CUDA_PATH=(.+)\nLD_LIBRARY_PATH=\1/\S+$", re.MULTILINE)
 """What an earlier command of ours has put into `.env`: there, the last line of a name holds."""
 _OPEN_END = re.compile(r"(?<!\+):\$\{?LD_LIBRARY_PATH\}?$")
+_PREFIX = re.compile(r"\$(?:CONDA_PREFIX\b|\{CONDA_PREFIX\})")
 _OPEN_START = re.compile(r"^\$\{?LD_LIBRARY_PATH\}?:")
 
 
@@ -115,8 +118,20 @@ def _open_lists(facts: Facts) -> Iterator[Found]:
             yield _edit(facts, evidence, one.file, one.lines, instead)
 
 
+def _leads(facts: Facts, script: Script) -> bool:
+    """Tell whether a script puts a folder into LD_LIBRARY_PATH that a framework needs there."""
+    values = (one.value for one in script.settings if one.name == "LD_LIBRARY_PATH")
+    prefix = facts.environment.prefix if facts.environment else ""
+    texts = (_PREFIX.sub(lambda _: prefix, value) for value in values)
+    return any(facts.is_sought(at.rstrip("/")) for text in texts for at in text.split(":"))
+
+
 def _environment_scripts(facts: Facts) -> Iterator[Found]:
+    # What undoes a script has its name.
+    needed = {os.path.basename(one.file) for one in facts.scripts if _leads(facts, one)}
     for script in facts.scripts:
+        if os.path.basename(script.file) in needed:
+            continue
         settings = [
             one
             for one in script.settings

@@ -68,6 +68,7 @@ def resolve(
             known=need.known,
             loads=need.telling,
             by_home=need.by_home,
+            by_path=tuple(dict.fromkeys(part.folder for part in need.by_path)),
         )
         for need, verdict in zip(draft.needs, draft.verdicts, strict=True)
     )

@@ -141,7 +141,8 @@ class ResolvedFramework(NamedTuple):
 
     If it is not `known`, nothing says for which CUDA it is, and None means nothing. `loads` are
     the libraries whose names tell whether a toolkit is of a release that serves it; if `by_home`,
-    it finds one by CUDA_HOME, without LD_LIBRARY_PATH.
+    it finds one by CUDA_HOME, without LD_LIBRARY_PATH. `by_path` are folders of its environment
+    that it looks in only by LD_LIBRARY_PATH.
     """
 
     name: str
@@ -155,9 +156,10 @@ class ResolvedFramework(NamedTuple):
     known: bool = True
     loads: tuple[str, ...] = ()
     by_home: bool = False
+    by_path: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        inside = ("title", "loads", "by_home")
+        inside = ("title", "loads", "by_home", "by_path")
         return {key: getattr(self, key) for key in self._fields if key not in inside}
 
 

@@ -10,7 +10,7 @@ from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Carried, Claim, Facts, FoundFramework, Reason
 from cudaswitch.resolver.names import bound, bound_reasons, exactly, linked
-from cudaswitch.resolver.own import Lack, finds_by_home, lack_of, left_out, own_cuda
+from cudaswitch.resolver.own import Lack, by_path, finds_by_home, lack_of, left_out, own_cuda
 from cudaswitch.resolver.releases import agree
 from cudaswitch.versions import Version
 
@@ -46,6 +46,8 @@ class Need(NamedTuple):
     """The libraries that its wheels do not bring, and that it then takes from a toolkit."""
     by_home: bool = False
     """Whether it finds a toolkit by CUDA_HOME, without LD_LIBRARY_PATH."""
+    by_path: tuple[Carried, ...] = ()
+    """The packages of its own CUDA that it finds only by LD_LIBRARY_PATH."""
 
     @property
     def framework(self) -> Framework:
@@ -138,6 +140,7 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         lack=lack,
         rest=left_out(found, built, facts) if any(it.kind == "dist" for it in serving) else (),
         by_home=finds_by_home(found, built, facts),
+        by_path=by_path(found, serving, facts),
     )
 
 

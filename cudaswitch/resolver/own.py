@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from cudaswitch.compat.architectures import gpu_name
 from cudaswitch.compat.cudnn import first_without, unsupported_gpus
-from cudaswitch.compat.frameworks import OwnCuda, within
+from cudaswitch.compat.frameworks import OwnCuda, PrefixByPath, within
 from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Carried, Facts, FoundFramework, Reason
@@ -222,11 +222,7 @@ def _unfound(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) 
 
 def _unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) -> Lack | None:
     """Say which folders of a pip package's CUDA are missing in LD_LIBRARY_PATH, if it needs it."""
-    rule = found.framework.prefix_by_path
-    by_pip = found.origin == "pip"
-    is_ruled = by_pip and rule is not None and within(found.release, rule.since, rule.before)
-    by_path = {"conda": is_ruled, "dist": _looks(found, facts) is None}
-    sought = [part for part in serving if by_path[part.kind] and facts.os == "linux"]
+    rule, sought = _path_rule(found), by_path(found, serving, facts)
     dark = dict.fromkeys(f"`{part.folder}`" for part in sought if not part.led)
     if not dark:
         return None
@@ -235,8 +231,23 @@ def _unled(found: FoundFramework, serving: tuple[Carried, ...], facts: Facts) ->
     value = ":".join(dict.fromkeys(part.folder for part in sought))
     kept = f"-p {shlex.quote(str(facts.prefix))} LD_LIBRARY_PATH={shlex.quote(value)}"
     mend = f"`conda env config vars set {kept}`, then activate it again"
-    source = cite(rule) if rule and is_ruled else sought[0].source
+    source = cite(rule) if rule else sought[0].source
     return Lack(Reason(f"{text} there", source), "LD_LIBRARY_PATH leads there", mend)
+
+
+def by_path(
+    found: FoundFramework, serving: tuple[Carried, ...], facts: Facts
+) -> tuple[Carried, ...]:
+    """List the packages of a framework's own CUDA that it finds only by LD_LIBRARY_PATH."""
+    sought = {"conda": _path_rule(found) is not None, "dist": _looks(found, facts) is None}
+    return tuple(part for part in serving if sought[part.kind] and facts.os == "linux")
+
+
+def _path_rule(found: FoundFramework) -> PrefixByPath | None:
+    """Find the rule by which a pip package looks in a conda prefix by LD_LIBRARY_PATH."""
+    rule = found.framework.prefix_by_path
+    holds = found.origin == "pip" and rule and within(found.release, rule.since, rule.before)
+    return rule if holds else None
 
 
 def _runtime(
