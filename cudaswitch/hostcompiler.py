@@ -29,6 +29,7 @@ _LIMIT = {"GNU": "__GNUC__", "clang": "__clang_major__"}
 _NAMED = re.compile(r"(?a:(g\+\+|clang\+\+)-(\d{1,2}))")
 _CLANG = re.compile(r"clang version (?a:(\d{1,3}))")
 _MAJOR = re.compile(r"(?a:(\d{1,3})(?:\.\d+)*\s*)")
+_CCBIN = re.compile(rf"(?<!\S)(?:{'|'.join(COMPILER_OPTIONS)})(?:=|\s+)(\S+)")
 _OF_CONDA = 7
 """The oldest gcc that conda-forge has as `gxx_linux-64`."""
 _READ_LIMIT = 1 << 20
@@ -231,13 +232,13 @@ def majors_of_apt(start: str) -> set[int]:
 
 def compiler_named(flags: str) -> str | None:
     """Return what the last `-ccbin` among nvcc's flags names."""
-    words = flags.split()
-    named = None
-    for at, word in enumerate(words):
-        name, equals, value = word.partition("=")
-        if name in COMPILER_OPTIONS:
-            named = value if equals else next(iter(words[at + 1 :]), None)
-    return named
+    return next(reversed(_CCBIN.findall(flags)), None)
+
+
+def without_compiler(flags: str, named: str) -> str:
+    """Return nvcc's flags without each `-ccbin` that names this compiler."""
+    rest = _CCBIN.sub(lambda match: "" if match[1] == named else match[0], flags)
+    return " ".join(rest.split())
 
 
 def _program(name: str, path: str) -> str | None:

@@ -66,3 +66,18 @@ def test_a_link_to_nvcc_has_its_ptxas_in_the_toolkit(patient: Patient) -> None:
     patient.in_shell("CS029")
     assert patient.codes(1) == ["CS029"]
     assert patient.codes(2) == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "fix"),
+    [
+        ("-ccbin=/opt/gone/g++ -lineinfo -O3", "export NVCC_PREPEND_FLAGS='-lineinfo -O3'"),
+        ("-O3 --compiler-bindir /opt/gone/g++", "export NVCC_PREPEND_FLAGS=-O3"),
+        ("-ccbin /opt/gone/g++", "unset NVCC_PREPEND_FLAGS"),
+    ],
+)
+def test_other_flags_stay(patient: Patient, flags: str, fix: str) -> None:
+    patient.env["NVCC_PREPEND_FLAGS"] = flags
+    patient.in_shell("CS032")
+    assert [one["fix"] for one in patient.findings(1) if one["code"] == "CS032"] == [fix]
+    assert patient.codes(2) == []

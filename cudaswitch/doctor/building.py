@@ -8,13 +8,14 @@ from pathlib import Path
 
 from cudaswitch.activation import HOMES, chosen_compiler
 from cudaswitch.compat.tables import cite
+from cudaswitch.doctor.folders import FLAG_VARIABLES
 from cudaswitch.doctor.model import Facts, Found, Kit, Relist, Rule
 from cudaswitch.doctor.parts import NVCC, first_that_has
 from cudaswitch.doctor.spelling import install_command, off_command, put_first, setting, word
-from cudaswitch.hostcompiler import bringing
+from cudaswitch.hostcompiler import bringing, without_compiler
 from cudaswitch.versions import Request, Version
 
-_HOSTS = ("CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+_HOSTS = ("CUDAHOSTCXX", "NVCC_CCBIN", *FLAG_VARIABLES)
 """Variables that name the host compiler."""
 _DEBIAN = ("/usr/bin/nvcc", "/usr/lib/nvidia-cuda-toolkit/bin/nvcc")
 
@@ -206,7 +207,8 @@ def _no_host(facts: Facts) -> Iterator[Found]:
     for name in (*_HOSTS, "CC") if torch else _HOSTS:
         if name in facts.hosts:
             evidence = f"{name} names `{facts.hosts[name]}`, which is not a program"
-            yield Found(evidence, setting(facts, name, ""))
+            flags = facts.get(name) if name in FLAG_VARIABLES else ""
+            yield Found(evidence, setting(facts, name, without_compiler(flags, facts.hosts[name])))
 
 
 def _host_too_new(facts: Facts) -> Iterator[Found]:

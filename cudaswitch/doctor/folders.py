@@ -41,7 +41,8 @@ _LISTED = (*LIBRARY_FOLDERS, CUPTI, *INCLUDES)
 """Folders of a toolkit whose whole content is listed."""
 
 _COMPILER_VARIABLES = ("CC", "CUDACXX", "CUDAHOSTCXX", "NVCC_CCBIN")
-_FLAG_VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+FLAG_VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+"""What nvcc adds to the flags of each call."""
 _LIBRARY = re.compile(
     r"lib(?:cuda|cudart|cublas|cublasLt|cudnn\w*|cufft\w*|curand|cusolver\w*|cusparse\w*|cupti"
     r"|nvJitLink|nvrtc|nvrtc-builtins|nvidia-ml|nvToolsExt|npp\w+|nvjpeg)\.so(?:\.\d+)*"
@@ -230,7 +231,7 @@ def _data_dirs(variables: Mapping[str, str]) -> list[str]:
 def lost_compilers(variables: Mapping[str, str]) -> dict[str, str]:
     """Map the variables whose compiler is not a program to what they name."""
     named = {name: variables.get(name, "") for name in _COMPILER_VARIABLES}
-    named |= {name: compiler_named(variables.get(name, "")) or "" for name in _FLAG_VARIABLES}
+    named |= {name: compiler_named(variables.get(name, "")) or "" for name in FLAG_VARIABLES}
     path = variables.get("PATH", "")
     return {
         name: value
