@@ -81,3 +81,39 @@ def test_other_flags_stay(patient: Patient, flags: str, fix: str) -> None:
     patient.in_shell("CS032")
     assert [one["fix"] for one in patient.findings(1) if one["code"] == "CS032"] == [fix]
     assert patient.codes(2) == []
+
+
+@pytest.mark.parametrize(
+    ("pasted", "name", "flag"),
+    [
+        (
+            "#error -- unsupported GNU version! gcc versions later than 11 are not supported!",
+            "NVCC_PREPEND_FLAGS",
+            "-ccbin=g++-11",
+        ),
+        (
+            "/usr/include/c++/11/bits/std_function.h:435:145: error: parameter packs not expanded"
+            " with '...':",
+            "NVCC_PREPEND_FLAGS",
+            "-ccbin=g++-10",
+        ),
+        (
+            "#error -- unsupported clang version! clang version must be less than 19 and greater"
+            " than 3.2 .",
+            "NVCC_APPEND_FLAGS",
+            "-ccbin=clang++-18",
+        ),
+        (
+            'amxtileintrin.h(42): error: identifier "__builtin_ia32_ldtilecfg" is undefined',
+            "NVCC_PREPEND_FLAGS",
+            "-D_AMXTILEINTRIN_H_INCLUDED",
+        ),
+    ],
+)
+def test_a_flag_is_added_once_to_those_that_are_there(
+    patient: Patient, pasted: str, name: str, flag: str
+) -> None:
+    for before in ("-lineinfo -DMINE", f"{flag} -lineinfo -DMINE"):
+        patient.env[name] = before
+        fix = patient.told(pasted)["fix"]
+        assert fix.startswith(f"export {name}='-lineinfo -DMINE {flag}"), fix

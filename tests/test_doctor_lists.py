@@ -165,3 +165,12 @@ def test_what_resolve_asks_for_stays(
     patient.env["LD_LIBRARY_PATH"] = f"{env.prefix}/{listed}"
     patient.in_shell("none")
     assert [one for one in patient.codes(1) if one in ("CS007", "CS082")] == codes
+
+
+def test_only_the_library_that_is_gone_is_no_longer_preloaded(patient: Patient) -> None:
+    patient.env["LD_PRELOAD"] = "/gone/libmine.so /gone/libfoo.so"
+    pasted = (
+        "ERROR: ld.so: object '/gone/libfoo.so' from LD_PRELOAD cannot be preloaded (cannot open"
+        " shared object file): ignored."
+    )
+    assert patient.told(pasted)["fix"] == "export LD_PRELOAD=/gone/libmine.so"

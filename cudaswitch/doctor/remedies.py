@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -31,6 +32,7 @@ from cudaswitch.doctor.spelling import (
     spell,
     use_command,
     with_data_dir,
+    with_flag,
     without,
     word,
 )
@@ -136,18 +138,26 @@ def _bringing_host(accepted: Bounds | None) -> str:
     return next(iter(bringing(accepted)), "g++ --version")
 
 
-def _gxx(facts: Facts, majors: str, name: str, start: str) -> str:
+def _gxx(
+    facts: Facts, majors: str, say: Callable[[Facts, str, str], str], name: str, start: str
+) -> str:
     """Name the newest installed g++ up to a major, and from a second one; if none is, bring one."""
     most, least = (*map(int, majors.split()), 0)[:2]
     accepted = Bounds(least, most, None, None, "")
     fits = [major for major in facts.needs.gcc if accepted.accepts("gcc", major)]
-    return setting(facts, name, f"{start}{max(fits)}") if fits else _bringing_host(accepted)
+    return say(facts, name, f"{start}{max(fits)}") if fits else _bringing_host(accepted)
 
 
-def _flag(facts: Facts, flag: str) -> str:
-    """Add a flag to every call of nvcc."""
-    there = facts.get("NVCC_PREPEND_FLAGS")
-    return setting(facts, "NVCC_PREPEND_FLAGS", f"{there} {flag}".strip())
+def _flag(facts: Facts, words: str) -> str:
+    """Add a flag to those of every call of nvcc, in the variable that is named first."""
+    name, _, flag = words.partition(" ")
+    return with_flag(facts, name, flag)
+
+
+def _not_preloaded(facts: Facts, gone: str) -> str:
+    """Leave one library out of LD_PRELOAD."""
+    rest = [one for one in re.split("[ :]+", facts.get("LD_PRELOAD")) if one != gone]
+    return setting(facts, "LD_PRELOAD", ":".join(rest))
 
 
 def _gpus(facts: Facts, _: str) -> str:
@@ -331,15 +341,16 @@ def _set(facts: Facts, words: str) -> str:
 
 
 SPELLED: dict[str, Callable[[Facts, str], str]] = {
-    "ccbin": partial(_gxx, name="NVCC_PREPEND_FLAGS", start="-ccbin=g++-"),
+    "ccbin": partial(_gxx, say=with_flag, name="NVCC_PREPEND_FLAGS", start="-ccbin=g++-"),
     "clean": _clean,
     "at-least": _at_least,
     "auto": _auto,
     "beside": _beside,
     "build": _build,
     "cudnn": _cudnn,
-    "cxx": partial(_gxx, name="CXX", start="g++-"),
+    "cxx": partial(_gxx, say=setting, name="CXX", start="g++-"),
     "newer-cudnn": _newer_cudnn,
+    "not-preloaded": _not_preloaded,
     "numba": _numba,
     "pip": _pip,
     "driver": _driver,
@@ -353,7 +364,6 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "set": _set,
     "stubs": _stubs,
     "triton": _triton,
-    "unset": _set,
     "cudart": partial(first_that_has, part=library("cudart", "so")),
     "nvtx": _nvtx,
     "ptxas": partial(_build, part=PTXAS),

@@ -59,6 +59,12 @@ def setting(facts: Facts, name: str, value: str) -> str:
     return spelling.setting(TYPED[facts.shell], name, value)
 
 
+def with_flag(facts: Facts, name: str, flag: str) -> str:
+    """Spell a command that adds a flag to the others in a variable; nvcc heeds the last."""
+    others = [one for one in facts.get(name).split() if one != flag]
+    return setting(facts, name, " ".join([*others, flag]))
+
+
 def newest_asked(facts: Facts, otherwise: str) -> str:
     """Spell a command that lets CUDASWITCH_VERSION ask for the newest toolkit there is."""
     newest = facts.installed[-1].name if facts.installed else otherwise
