@@ -174,3 +174,24 @@ def test_only_the_library_that_is_gone_is_no_longer_preloaded(patient: Patient) 
         " shared object file): ignored."
     )
     assert patient.told(pasted)["fix"] == "export LD_PRELOAD=/gone/libmine.so"
+
+
+@pytest.mark.parametrize(
+    ("pasted", "fix"),
+    [
+        (
+            "ImportError: /e/lib/libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4,"
+            " version libnvJitLink.so.12",
+            "cudaswitch which libnvJitLink.so.12",
+        ),
+        ("CUDA driver is a stub library", "cudaswitch which libcuda.so.1"),
+        ("Found duplicate CUDA runtime files", "cudaswitch resolve"),
+        ("Cannot initialize TCL", "cudaswitch which libtcl8.6.so"),
+    ],
+)
+@pytest.mark.parametrize("value", ["", "/opt/envs/x/lib:/opt/mine"])
+def test_a_list_without_cuda_is_not_set_anew(
+    patient: Patient, pasted: str, fix: str, value: str
+) -> None:
+    patient.env["LD_LIBRARY_PATH"] = value
+    assert patient.told(pasted)["fix"] == fix

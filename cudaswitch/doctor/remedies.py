@@ -47,17 +47,15 @@ _STANDARDS = {"14": "9.0", "17": "11.0", "20": "12.0"}
 _OTHER_BUILDS = "cudaswitch compat torch"
 
 
-def _clean(facts: Facts, _: str) -> str:
-    """Leave CUDA's folders out of LD_LIBRARY_PATH."""
+def _clean(facts: Facts, otherwise: str) -> str:
+    """Leave CUDA's folders out of LD_LIBRARY_PATH; if there are none, do something else."""
     cuda = [one for one in facts.library_path if one.libraries]
-    return spell(facts, without("LD_LIBRARY_PATH", *cuda), {})
+    return spell(facts, without("LD_LIBRARY_PATH", *cuda), {}) if cuda else otherwise
 
 
 def _mixed(facts: Facts, _: str, part: Part | None = None) -> str:
     """Leave CUDA out of LD_LIBRARY_PATH; if there is none, show where else it comes from."""
-    if any(one.libraries for one in facts.library_path):
-        return _clean(facts, "")
-    return f"cudaswitch which {part.name}" if part else "cudaswitch resolve"
+    return _clean(facts, f"cudaswitch which {part.name}" if part else "cudaswitch resolve")
 
 
 def _auto(facts: Facts, _: str) -> str:
