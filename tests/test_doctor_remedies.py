@@ -407,3 +407,12 @@ def test_a_folder_whose_name_begins_as_the_toolkits(patient: Patient) -> None:
     [found] = [one for one in patient.findings(1) if one["code"] == "CS040"]
     assert "--libraries" not in found["fix"]
     assert "CS040" not in patient.codes(2)
+
+
+@pytest.mark.parametrize("program", ["conda", "micromamba"])
+def test_a_script_of_a_package_is_mended_by_a_newer_package(patient: Patient, program: str) -> None:
+    """`--fix` moves only what no package brought."""
+    if program == "micromamba":
+        patient.env["MAMBA_EXE"] = "/m/micromamba"
+    pasted = "/e/etc/conda/activate.d/~cuda-nvcc_activate.sh: line 1: CFLAGS: unbound variable"
+    assert patient.told(pasted)["fix"] == f"{program} update --all"

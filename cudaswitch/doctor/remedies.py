@@ -333,6 +333,10 @@ def _libdevice(facts: Facts, _: str) -> str:
     return _build(facts, "")
 
 
+def _update(facts: Facts, _: str) -> str:
+    return f"{conda_program(facts.variables)} update --all"
+
+
 def _set(facts: Facts, words: str) -> str:
     name, _, value = words.partition(" ")
     return setting(facts, name, value)
@@ -362,6 +366,7 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "set": _set,
     "stubs": _stubs,
     "triton": _triton,
+    "update": _update,
     "cudart": partial(first_that_has, part=library("cudart", "so")),
     "nvtx": _nvtx,
     "ptxas": partial(_build, part=PTXAS),
