@@ -9,6 +9,7 @@ from pathlib import Path
 from cudaswitch.doctor.model import Facts, Found, Relist, Rule
 from cudaswitch.doctor.parts import NVCC, first_that_has
 from cudaswitch.doctor.spelling import (
+    auto_command,
     chain,
     pip,
     setting,
@@ -47,8 +48,7 @@ def _name_of(facts: Facts, home: str) -> str:
 
 def _auto(facts: Facts, one: ResolvedFramework) -> str:
     """Spell the command that gives a framework the toolkit that it needs to run."""
-    use = use_command(facts, "auto", " --libraries always" if _left_alone(facts, one) else "")
-    return use if facts.resolution.toolkit else chain(facts, "cudaswitch install auto", use)
+    return auto_command(facts, " --libraries always" if _left_alone(facts, one) else "")
 
 
 def _lacks_runtime(facts: Facts) -> Iterator[Found]:

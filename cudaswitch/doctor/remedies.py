@@ -25,6 +25,7 @@ from cudaswitch.doctor.parts import (
 )
 from cudaswitch.doctor.releases import knowing, newest_run, release_with, runs, used_now
 from cudaswitch.doctor.spelling import (
+    auto_command,
     install_command,
     pip,
     put_first,
@@ -59,7 +60,7 @@ def _mixed(facts: Facts, _: str, part: Part | None = None) -> str:
 
 
 def _auto(facts: Facts, _: str) -> str:
-    return install_command(facts, Request("auto"))
+    return auto_command(facts)
 
 
 def _build(facts: Facts, named: str, part: Part = NVCC) -> str:

@@ -203,6 +203,14 @@ def use_command(facts: Facts, request: str, options: str = "") -> Switch:
     return Switch(f"cudaswitch use {asked}") if loaded else load_command(facts)
 
 
+def auto_command(facts: Facts, options: str = "") -> str:
+    """Spell a command that brings what the frameworks need, or explains why nothing would do."""
+    if not facts.resolution.runs:
+        return "cudaswitch resolve"
+    use = use_command(facts, "auto", options)
+    return use if facts.resolution.toolkit else chain(facts, "cudaswitch install auto", use)
+
+
 def off_command(facts: Facts) -> Switch:
     """Spell a command that takes what is active out of this shell."""
     loaded = chosen(facts.variables) or (facts.integration and facts.integration.loads)
