@@ -59,19 +59,28 @@ def place(has: frozenset[str], part: Part) -> str | None:
     return next((file for file in part.files if file in has), None)
 
 
-def first_that_has(facts: Facts, version: str, part: Part | None = None) -> str:
+def first_that_has(facts: Facts, version: str, part: Part | None = None, used: str = "") -> str:
     """Spell a command that brings a CUDA version, with a part, into this shell.
 
-    If no installed toolkit will do, it installs one from a source that has the part, replacing
-    one that lacks it. Without the shell function of the integration, `env` does the same.
+    `used` are options for what brings it there. If no installed toolkit will do, it installs one
+    from a source that has the part, replacing one that lacks it. Without the shell function of the
+    integration, `env` does the same.
     """
     there = of_release(facts, version)
     fits = [kit for kit in having(facts, part) if kit in there]
     if fits:
-        return use_command(facts, version if fits == there else fits[-1].name)
+        return use_command(facts, version if fits == there else fits[-1].name, used)
     request = Request(_to_be_newest(version, there))
     options = _options(request, part, there) if part else ()
-    return install_command(facts, request, *options)
+    return install_command(facts, request, *options, used=used)
+
+
+def first_to_load(facts: Facts, version: str, part: Part | None = None) -> str:
+    """Spell such a command for a library that the loader has to find.
+
+    Beside CUDA of the environment's own, it finds none of a toolkit unless that is asked for.
+    """
+    return first_that_has(facts, version, part, " --libraries always" if facts.needs.brings else "")
 
 
 def _to_be_newest(version: str, there: Sequence[Toolkit]) -> str:

@@ -18,6 +18,7 @@ from cudaswitch.doctor.parts import (
     STUB,
     Part,
     first_that_has,
+    first_to_load,
     having,
     header,
     library,
@@ -383,6 +384,6 @@ FOR_PART: dict[str, Callable[[Facts, str, Part], str]] = {
     "link": _link,
     "mixed": _mixed,
     "unnumbered": _unnumbered,
-    "use": first_that_has,
+    "use": first_to_load,
 }
 """The same, if it depends on which part of a toolkit the message finds missing."""

@@ -174,10 +174,13 @@ def spell(facts: Facts, mend: str | Relist | LinesOut, lists: dict[str, list[str
     return chain(facts, mend.before, command) if mend.before else command
 
 
-def install_command(facts: Facts, request: Request, *options: str) -> str:
-    """Spell a command that installs what is asked for, and then brings it into this shell."""
+def install_command(facts: Facts, request: Request, *options: str, used: str = "") -> str:
+    """Spell a command that installs what is asked for, and then brings it into this shell.
+
+    `used` are options for the latter.
+    """
     install = " ".join(["cudaswitch install", what_to_install(facts, request), *options])
-    return chain(facts, install, use_command(facts, request.text))
+    return chain(facts, install, use_command(facts, request.text, used))
 
 
 def activate_command(facts: Facts, environment: Environment) -> Switch:
