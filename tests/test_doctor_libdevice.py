@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cudaswitch.bundled import lacks_libdevice
-from doctoring import Patient
+from doctoring import CASES, Patient
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,31 @@ def test_flags_never_name_the_file_that_conda_has_in_lib(patient: Patient) -> No
     patient.activate(env)
     patient.env["XLA_FLAGS"] = "--xla_gpu_cuda_data_dir=/nowhere"
     assert _fixes(patient)["CS047"] == "unset XLA_FLAGS"
+
+
+def test_a_file_of_flags_is_read(patient: Patient) -> None:
+    """The fix for an XLA_FLAGS that names a file adds a line to it, and is printed once."""
+    CASES["CS046"](patient)
+    flags = patient.work / "flags of mine"
+    flags.write_text("--xla_dump_to=/d\n")
+    patient.env["XLA_FLAGS"] = str(flags)
+    patient.in_shell("CS046")
+    assert patient.codes(2) == []
+    first, second = flags.read_text().splitlines()
+    assert first == "--xla_dump_to=/d"
+    assert second.startswith("--xla_gpu_cuda_data_dir=/")
+
+
+def test_of_folders_in_a_file_of_flags_the_last_counts(patient: Patient) -> None:
+    flags = patient.work / "flags"
+    flags.write_text("--xla_gpu_cuda_data_dir=/nowhere\n")
+    patient.env["XLA_FLAGS"] = str(flags)
+    assert _fixes(patient)["CS047"] == f"vi +1 {flags}"
+    kit = patient.toolkit(patient.work / "kit")
+    patient.env["CUDA_HOME"] = str(kit)
+    patient.on_path(kit / "bin")
+    patient.in_shell("CS047")
+    assert (patient.codes(1), patient.codes(2)) == (["CS047"], [])
 
 
 def _fixes(patient: Patient) -> dict[str, str]:

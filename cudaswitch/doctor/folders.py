@@ -224,8 +224,17 @@ def bad_xla_data(variables: Mapping[str, str]) -> str | None:
 
 
 def _data_dirs(variables: Mapping[str, str]) -> list[str]:
-    """List the folders in XLA_FLAGS, if it holds flags and not the name of a file of flags."""
-    return [named.strip("'\"") for named in DATA_DIR.findall(variables.get("XLA_FLAGS", ""))]
+    """List the folder in XLA_FLAGS, or in the file of flags that it names: the last one counts."""
+    flags = variables.get("XLA_FLAGS", "")
+    if is_file_of_flags(flags):
+        with suppress(OSError):
+            flags = read_regular(Path(flags), _CONF_LIMIT).decode("utf-8", "replace")
+    return [named.strip("'\"") for named in DATA_DIR.findall(flags)[-1:]]
+
+
+def is_file_of_flags(flags: str) -> bool:
+    """Tell whether XLA takes the value of XLA_FLAGS for the name of a file."""
+    return bool(flags) and not flags.lstrip().startswith("-")
 
 
 def lost_compilers(variables: Mapping[str, str]) -> dict[str, str]:

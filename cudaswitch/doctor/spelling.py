@@ -10,7 +10,7 @@ from cudaswitch import ready
 from cudaswitch.activation import chosen, data_dir
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.decision import options_of
-from cudaswitch.doctor.folders import DATA_DIR
+from cudaswitch.doctor.folders import DATA_DIR, is_file_of_flags
 from cudaswitch.doctor.model import Facts, Folder, Found, Hook, LinesOut, Relist
 from cudaswitch.environments import Environment
 from cudaswitch.shells import TYPED, spelling
@@ -106,8 +106,10 @@ def put_first(name: str, folder: str) -> Relist:
 def with_data_dir(facts: Facts, home: str) -> str:
     """Spell a command that lets XLA_FLAGS name a toolkit, "" for none; other flags stay."""
     flags, data = facts.get("XLA_FLAGS"), data_dir(home) if home else ""
-    if flags and not flags.lstrip().startswith("-"):
-        return append(facts, flags, data, ended=False)  # it names a file of flags
+    if is_file_of_flags(flags) and not data:
+        return by_hand(facts, flags, 1)
+    if is_file_of_flags(flags):
+        return append(facts, flags, data, ended=False)
     rest = DATA_DIR.sub("", flags).strip()
     return setting(facts, "XLA_FLAGS", " ".join(filter(None, (rest, data))))
 
