@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from doctoring import CASES, Patient
@@ -113,7 +115,7 @@ def test_the_driver_and_pytorch_before_the_driver_and_the_toolkit(patient: Patie
             "update the NVIDIA driver to 525.60.13",
         ),
         ("nvidia-driver-535", True, "update the NVIDIA driver to 525.60.13 or newer in Windows"),
-        ("nvidia-driver-535 nvidia-driver-570", False, "sudo apt install nvidia-driver-570"),
+        ("nvidia-driver-535 nvidia-driver-570", False, "apt install nvidia-driver-570"),
     ],
 )
 def test_a_driver_for_the_framework(patient: Patient, packages: str, wsl: bool, fix: str) -> None:
@@ -174,3 +176,22 @@ def test_ptx_needs_an_older_toolkit_than_the_driver_runs(patient: Patient) -> No
         patient.adopt(version)
     assert "env 12.2" in patient.told("CUDA_ERROR_UNSUPPORTED_PTX_VERSION")["fix"]
     assert "env 12.4" in patient.told(INSUFFICIENT)["fix"]
+
+
+@pytest.mark.parametrize("code", ["CS055", "CS056", "CS057"])
+def test_root_needs_no_sudo(patient: Patient, code: str) -> None:
+    """In a container, everybody is root, and nobody has sudo."""
+    CASES[code](patient)
+    patient.program(patient.work / "bin/sudo", "#!/bin/sh\nexit 127\n")
+    patient.in_shell(code)
+    assert code in patient.codes(1) and code not in patient.codes(2)
+
+
+def test_who_may_not_write_needs_sudo(patient: Patient) -> None:
+    CASES["CS030"](patient)
+    kit = patient.work / "kit"
+    for mode, root in ((0o555, "sudo "), (0o755, "")):
+        kit.chmod(mode)
+        done = patient.home.run_plainly("doctor", "--json", **patient.env)
+        fixes = {one["code"]: one["fix"] for one in json.loads(done.stdout)["findings"]}
+        assert fixes["CS030"] == f"{root}ln -s lib {kit}/lib64"

@@ -11,7 +11,14 @@ from cudaswitch.compat.tables import cite
 from cudaswitch.doctor.folders import FLAG_VARIABLES
 from cudaswitch.doctor.model import Facts, Found, Kit, Relist, Rule
 from cudaswitch.doctor.parts import NVCC, first_that_has
-from cudaswitch.doctor.spelling import install_command, off_command, put_first, setting, word
+from cudaswitch.doctor.spelling import (
+    changing,
+    install_command,
+    off_command,
+    put_first,
+    setting,
+    word,
+)
 from cudaswitch.hostcompiler import bringing, without_compiler
 from cudaswitch.versions import Request, Version
 
@@ -187,7 +194,7 @@ def _no_lib64(facts: Facts) -> Iterator[Found]:
     if home and {"bin/nvcc", "lib/libcudart.so"} <= home.has and "lib64" not in home.has:
         yield Found(
             f"`{home.home}` has `lib` and no `lib64`",
-            f"ln -s lib {word(facts, f'{home.home}/lib64')}",
+            changing(home.home, f"ln -s lib {word(facts, f'{home.home}/lib64')}"),
         )
 
 

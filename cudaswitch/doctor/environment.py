@@ -11,6 +11,7 @@ from cudaswitch.doctor.parts import NVCC, first_that_has
 from cudaswitch.doctor.spelling import (
     auto_command,
     chain,
+    changing,
     pip,
     setting,
     use_command,
@@ -165,7 +166,8 @@ def _no_libdevice(facts: Facts) -> Iterator[Found]:
         # conda's cudatoolkit keeps it in `lib`, where no option of XLA's can point.
         prefix = str(Path(home).parent.parent)
         there = word(facts, f"{prefix}/nvvm/libdevice/")
-        copy = f"mkdir -p {there}", f"cp {word(facts, home)} {there}"
+        commands = f"mkdir -p {there}", f"cp {word(facts, home)} {there}"
+        copy = [changing(prefix, command) for command in commands]
         yield Found(evidence, chain(facts, *copy, with_data_dir(facts, prefix)))
 
 

@@ -16,6 +16,7 @@ from cudaswitch.doctor.model import ConfLine, Facts, Found, Kit, LinesOut, Rule
 from cudaswitch.doctor.parts import NVCC, first_that_has, having, of_release, place
 from cudaswitch.doctor.releases import newest_served, runs
 from cudaswitch.doctor.spelling import (
+    changing,
     install_command,
     newest_asked,
     put_first,
@@ -71,7 +72,8 @@ def _newer_driver(facts: Facts, cuda: Version) -> str:
         return f"{wanted} in Windows"
     newest = max(majors_of_apt("nvidia-driver-"), default=0)
     fits = least is not None and newest >= least.major
-    return f"sudo apt install nvidia-driver-{newest}" if fits else wanted
+    apt = changing("/usr", f"apt install nvidia-driver-{newest}")
+    return apt if fits else wanted
 
 
 def _gpu_too_new(facts: Facts) -> Iterator[Found]:
@@ -170,8 +172,8 @@ def _out(line: ConfLine) -> LinesOut:
 def _dangling(facts: Facts) -> Iterator[Found]:
     if facts.local_cuda:
         link, target = facts.local_cuda
-        made = [f"sudo ln -sfn {word(facts, at)} {link}" for at in facts.other_kits if at != link]
-        fix = made[-1] if made else f"sudo rm {link}"
+        made = [f"ln -sfn {word(facts, at)} {link}" for at in facts.other_kits if at != link]
+        fix = changing(os.path.dirname(link), made[-1] if made else f"rm {link}")
         yield Found(f"`{link}` is a link to `{target}`, which is not there", fix)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cudaswitch.doctor.model import Facts, Folder, Found, Kit, Relist, Rule
-from cudaswitch.doctor.spelling import put_first, setting, without, word
+from cudaswitch.doctor.spelling import changing, put_first, setting, without, word
 from cudaswitch.versions import Version
 
 _CUDA_NAME = re.compile(r"cuda(?!switch)|cudnn|tensorrt|nvidia", re.IGNORECASE)
@@ -147,7 +147,8 @@ def _wrong_soname(facts: Facts) -> Iterator[Found]:
             is_link = Path(library.real).name != name
             if is_link and soname and ".so." in name and not f"{soname}.".startswith(f"{name}."):
                 path = f"{folder.path}/{name}"
-                yield Found(f"`{path}` is {soname} under another name", f"rm {word(facts, path)}")
+                fix = changing(folder.path, f"rm {word(facts, path)}")
+                yield Found(f"`{path}` is {soname} under another name", fix)
 
 
 def _libraries_on_path(facts: Facts) -> Iterator[Found]:

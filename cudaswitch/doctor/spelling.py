@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -76,9 +77,15 @@ def by_hand(facts: Facts, file: str, number: int) -> str:
     return f"vi +{number} {word(facts, file)}"
 
 
+def changing(folder: str, command: str) -> str:
+    """Spell a command that changes what is in a folder, with `sudo` if the user may not."""
+    return command if os.access(folder, os.W_OK) else f"sudo {command}"
+
+
 def aside(facts: Facts, path: str) -> str:
     """Spell a command that renames what is in the way."""
-    return f"mv --backup=numbered {word(facts, path)} {word(facts, f'{path}.bak')}"
+    command = f"mv --backup=numbered {word(facts, path)} {word(facts, f'{path}.bak')}"
+    return changing(os.path.dirname(path), command)
 
 
 def copy(facts: Facts, path: str) -> str:
@@ -145,12 +152,13 @@ def _edited(facts: Facts, out: LinesOut) -> str:
         here = _sed(text, _IN_PATTERNS)
         edit = f"{{\\,^{here}$,d}}" if then is None else f"s,^{here}$,{_sed(then, _IN_TEXTS)},"
         scripts += ["-e", word(facts, f"{number}{edit}")]
-    root, file = "sudo " if out.loaders else "", word(facts, out.file)
+    file = word(facts, out.file)
     commands = [
-        f"{root}{copy(facts, out.file)}",
-        f"{root}sed -i --follow-symlinks {' '.join(scripts)} {file}",
+        copy(facts, out.file),
+        f"sed -i --follow-symlinks {' '.join(scripts)} {file}",
     ]
-    return chain(facts, *commands, *(["sudo ldconfig"] if out.loaders else []))
+    edits = [changing(os.path.dirname(out.file), command) for command in commands]
+    return chain(facts, *edits, *([changing("/etc", "ldconfig")] if out.loaders else []))
 
 
 def _sed(text: str, special: re.Pattern[str]) -> str:
