@@ -194,7 +194,7 @@ def _no_lib64(facts: Facts) -> Iterator[Found]:
     if home and {"bin/nvcc", "lib/libcudart.so"} <= home.has and "lib64" not in home.has:
         yield Found(
             f"`{home.home}` has `lib` and no `lib64`",
-            changing(home.home, f"ln -s lib {word(facts, f'{home.home}/lib64')}"),
+            changing(facts, home.home, f"ln -s lib {word(facts, f'{home.home}/lib64')}"),
         )
 
 

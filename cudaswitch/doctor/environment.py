@@ -167,7 +167,7 @@ def _no_libdevice(facts: Facts) -> Iterator[Found]:
         prefix = str(Path(home).parent.parent)
         there = word(facts, f"{prefix}/nvvm/libdevice/")
         commands = f"mkdir -p {there}", f"cp {word(facts, home)} {there}"
-        copy = [changing(prefix, command) for command in commands]
+        copy = [changing(facts, prefix, command) for command in commands]
         yield Found(evidence, chain(facts, *copy, with_data_dir(facts, prefix)))
 
 

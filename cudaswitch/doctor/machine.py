@@ -72,7 +72,7 @@ def _newer_driver(facts: Facts, cuda: Version) -> str:
         return f"{wanted} in Windows"
     newest = max(majors_of_apt("nvidia-driver-"), default=0)
     fits = least is not None and newest >= least.major
-    apt = changing("/usr", f"apt install nvidia-driver-{newest}")
+    apt = changing(facts, "/usr", f"apt install nvidia-driver-{newest}")
     return apt if fits else wanted
 
 
@@ -173,7 +173,7 @@ def _dangling(facts: Facts) -> Iterator[Found]:
     if facts.local_cuda:
         link, target = facts.local_cuda
         made = [f"ln -sfn {word(facts, at)} {link}" for at in facts.other_kits if at != link]
-        fix = changing(os.path.dirname(link), made[-1] if made else f"rm {link}")
+        fix = changing(facts, os.path.dirname(link), made[-1] if made else f"rm {link}")
         yield Found(f"`{link}` is a link to `{target}`, which is not there", fix)
 
 

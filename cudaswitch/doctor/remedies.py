@@ -288,7 +288,7 @@ def _link(facts: Facts, _: str, part: Part) -> str:
     kit = facts.active
     in_lib = any(at.startswith("lib/") and kit and at in kit.has for at in part.files)
     if kit and in_lib and "lib64" not in kit.has:
-        return changing(kit.home, f"ln -s lib {word(facts, f'{kit.home}/lib64')}")
+        return changing(facts, kit.home, f"ln -s lib {word(facts, f'{kit.home}/lib64')}")
     return _led_to(facts, "LIBRARY_PATH", part)
 
 

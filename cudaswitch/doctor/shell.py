@@ -147,7 +147,7 @@ def _wrong_soname(facts: Facts) -> Iterator[Found]:
             is_link = Path(library.real).name != name
             if is_link and soname and ".so." in name and not f"{soname}.".startswith(f"{name}."):
                 path = f"{folder.path}/{name}"
-                fix = changing(folder.path, f"rm {word(facts, path)}")
+                fix = changing(facts, folder.path, f"rm {word(facts, path)}")
                 yield Found(f"`{path}` is {soname} under another name", fix)
 
 

@@ -22,6 +22,9 @@ _IN_PATTERNS, _IN_TEXTS = re.compile(r"[\\.*[^$,]"), re.compile(r"[\\&,]")
 """What is special to sed, between commas."""
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
+_EXTERNAL = {"nu": "^"}
+"""What makes a shell run a program, and not its own command of the same name."""
+
 REPAIR = "cudaswitch verify --repair"
 """It says what to do if nothing tells any more what a toolkit is made of."""
 
@@ -77,15 +80,16 @@ def by_hand(facts: Facts, file: str, number: int) -> str:
     return f"vi +{number} {word(facts, file)}"
 
 
-def changing(folder: str, command: str) -> str:
+def changing(facts: Facts, folder: str, command: str) -> str:
     """Spell a command that changes what is in a folder, with `sudo` if the user may not."""
-    return command if os.access(folder, os.W_OK) else f"sudo {command}"
+    may = os.access(folder, os.W_OK)
+    return f"{_EXTERNAL.get(facts.shell, '')}{command}" if may else f"sudo {command}"
 
 
 def aside(facts: Facts, path: str) -> str:
     """Spell a command that renames what is in the way."""
     command = f"mv --backup=numbered {word(facts, path)} {word(facts, f'{path}.bak')}"
-    return changing(os.path.dirname(path), command)
+    return changing(facts, os.path.dirname(path), command)
 
 
 def copy(facts: Facts, path: str) -> str:
@@ -157,8 +161,8 @@ def _edited(facts: Facts, out: LinesOut) -> str:
         copy(facts, out.file),
         f"sed -i --follow-symlinks {' '.join(scripts)} {file}",
     ]
-    edits = [changing(os.path.dirname(out.file), command) for command in commands]
-    return chain(facts, *edits, *([changing("/etc", "ldconfig")] if out.loaders else []))
+    edits = [changing(facts, os.path.dirname(out.file), command) for command in commands]
+    return chain(facts, *edits, *([changing(facts, "/etc", "ldconfig")] if out.loaders else []))
 
 
 def _sed(text: str, special: re.Pattern[str]) -> str:
