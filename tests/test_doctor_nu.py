@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from doctoring import Patient
 @pytest.fixture
 def nu(patient: Patient, require: Callable[[str], str]) -> Callable[[str], str]:
     program = require("nu")
+    patient.on_path(Path(program).parent)
 
     def run(line: str) -> str:
         done = subprocess.run(
@@ -25,7 +27,7 @@ def nu(patient: Patient, require: Callable[[str], str]) -> Callable[[str], str]:
             cwd=patient.home.path,
             env=patient.home.env | patient.env,
         )
-        assert not done.stderr
+        assert "Error: " not in done.stderr
         return done.stdout
 
     return run
@@ -51,3 +53,16 @@ def test_files_are_kept_beside_what_changes_them(
     assert startup.read_text() == "export EDITOR=vi\n"
     assert startup.with_name(".bashrc.bak").exists()
     assert [at.name for at in script.parent.iterdir()] == ["x.sh.bak"]
+
+
+def test_what_is_installed_is_loaded_by_a_new_shell(
+    patient: Patient, nu: Callable[[str], str]
+) -> None:
+    """Nushell looks for the file of `source` before it runs the line that would write it."""
+    patient.adopt("12.4.131")
+    (patient.home.path / ".cuda-version").write_text("12.4\n")
+    patient.env["SHELL"] = "/bin/nu"
+    fix = fixes(nu)["CS076"]
+    assert fix == "cudaswitch init --install nu --yes; exec nu"
+    nu(f"{fix} --version")
+    assert (patient.home.store / "init/nu.nu").is_file()

@@ -22,6 +22,7 @@ from cudaswitch.doctor.model import (
     WrapKernel,
 )
 from cudaswitch.doctor.spelling import (
+    Switch,
     activate_command,
     append,
     aside,
@@ -49,6 +50,8 @@ _WITH_COLON = ("bash", "fish", "sh", "tcsh", "zsh")
 _LIBRARIES = re.compile(r"^(?:export\s+)?LD_LIBRARY_PATH=", re.MULTILINE)
 _APPENDED = re.compile(r"^CUDA_PATH=(.+)\nLD_LIBRARY_PATH=\1/\S+$", re.MULTILINE)
 """What an earlier command of ours has put into `.env`: there, the last line of a name holds."""
+_ANEW = {"nu": Switch("exec nu")}
+"""What loads a new file into shells that read it before they run the line that writes it."""
 _OPEN_END = re.compile(r"(?<!\+):\$\{?LD_LIBRARY_PATH\}?$")
 _PREFIX = re.compile(r"\$(?:CONDA_PREFIX\b|\{CONDA_PREFIX\})")
 _OPEN_START = re.compile(r"^\$\{?LD_LIBRARY_PATH\}?:")
@@ -183,7 +186,7 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
         evidence += f", and `{mine.file}` neither loads cudaswitch nor can be edited"
         yield Found(evidence, load_command(facts))
         return
-    here = load_command(facts, there=True)
+    here = _ANEW.get(row.name) or load_command(facts, there=True)
     load = chain(facts, f"cudaswitch init --install {mine.shell} --yes", here)
     evidence += f", and `{mine.file}` does not load cudaswitch"
     yield Found(evidence, load, Install(mine.shell))
