@@ -8,7 +8,8 @@ from doctoring import CASES, Patient
 
 
 @pytest.mark.parametrize(
-    ("flags", "codes"), [("-ccbin=g++-11", []), ("-O2 -ccbin /nowhere/g++", ["CS032"])]
+    ("flags", "codes"),
+    [("-ccbin=g++-11", []), ("-O2 -ccbin /nowhere/g++", ["CS032"]), ("-lineinfo", ["CS033"])],
 )
 def test_flags_that_are_appended_name_a_compiler_too(
     patient: Patient, flags: str, codes: list[str]
@@ -117,3 +118,12 @@ def test_a_flag_is_added_once_to_those_that_are_there(
         patient.env[name] = before
         fix = patient.told(pasted)["fix"]
         assert fix.startswith(f"export {name}='-lineinfo -DMINE {flag}"), fix
+
+
+def test_the_compiler_that_is_named_is_one_more_flag(patient: Patient) -> None:
+    CASES["CS033"](patient)
+    patient.env["NVCC_PREPEND_FLAGS"] = "-lineinfo"
+    patient.in_shell("CS033")
+    [found] = patient.findings(1)
+    assert found["fix"] == "export NVCC_PREPEND_FLAGS='-lineinfo -ccbin=g++-11'"
+    assert patient.codes(2) == []

@@ -17,9 +17,10 @@ from cudaswitch.doctor.spelling import (
     off_command,
     put_first,
     setting,
+    with_flag,
     word,
 )
-from cudaswitch.hostcompiler import bringing, without_compiler
+from cudaswitch.hostcompiler import bringing, compiler_named, without_compiler
 from cudaswitch.versions import Request, Version
 
 _HOSTS = ("CUDAHOSTCXX", "NVCC_CCBIN", *FLAG_VARIABLES)
@@ -218,9 +219,14 @@ def _no_host(facts: Facts) -> Iterator[Found]:
             yield Found(evidence, setting(facts, name, without_compiler(flags, facts.hosts[name])))
 
 
+def _names_host(facts: Facts, name: str) -> bool:
+    value = facts.get(name)
+    return bool(compiler_named(value) if name in FLAG_VARIABLES else value)
+
+
 def _host_too_new(facts: Facts) -> Iterator[Found]:
     kit = facts.active
-    chosen = any(map(facts.get, _HOSTS))
+    chosen = any(_names_host(facts, name) for name in _HOSTS)
     if not kit or not kit.version or chosen or "bin/nvcc" not in kit.has:
         return
     accepted, found = facts.accepts, facts.needs.gcc
@@ -232,7 +238,7 @@ def _host_too_new(facts: Facts) -> Iterator[Found]:
     evidence = f"nvcc {kit.version.minor} takes gcc {accepted.range_of('gcc')}"
     fix = " or ".join(bringing(accepted)) or f"name a gcc {accepted.gcc_max} in NVCC_PREPEND_FLAGS"
     if fitting:
-        fix = setting(facts, "NVCC_PREPEND_FLAGS", f"-ccbin=g++-{max(fitting)}")
+        fix = with_flag(facts, "NVCC_PREPEND_FLAGS", f"-ccbin=g++-{max(fitting)}")
     # `use` names one by itself, unless an environment or the user has named one.
     by_use = not chosen_compiler(facts.variables) and not facts.get("CONDA_PREFIX")
     if fitting and by_use and any(ours.path == kit.home for ours in facts.installed):
