@@ -1,4 +1,4 @@
-"""What `doctor` says about the compilers that variables name."""
+"""What `doctor` says about the compilers, and the toolkits, that variables name."""
 
 from __future__ import annotations
 
@@ -127,3 +127,10 @@ def test_the_compiler_that_is_named_is_one_more_flag(patient: Patient) -> None:
     [found] = patient.findings(1)
     assert found["fix"] == "export NVCC_PREPEND_FLAGS='-lineinfo -ccbin=g++-11'"
     assert patient.codes(2) == []
+
+
+@pytest.mark.parametrize("end", ["/bin", "/bin/nvcc", "/lib64"])
+def test_the_inside_of_a_toolkit_that_is_gone(patient: Patient, end: str) -> None:
+    patient.env["CUDA_HOME"] = f"/opt/gone{end}"
+    patient.in_shell("CS022")
+    assert (patient.codes(1), patient.codes(2)) == (["CS022"], [])

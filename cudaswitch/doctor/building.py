@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cudaswitch.activation import HOMES, chosen_compiler
 from cudaswitch.compat.tables import cite
-from cudaswitch.doctor.folders import FLAG_VARIABLES
+from cudaswitch.doctor.folders import FLAG_VARIABLES, kit_at
 from cudaswitch.doctor.model import Facts, Found, Kit, Relist, Rule
 from cudaswitch.doctor.parts import NVCC, first_that_has
 from cudaswitch.doctor.spelling import (
@@ -74,7 +74,8 @@ def _inside(value: str) -> str | None:
     path = value.rstrip("/")
     for end in ("/bin/nvcc", "/bin", "/lib64"):
         if path.endswith(end):
-            return path.removesuffix(end)
+            home = path.removesuffix(end)
+            return home if kit_at(home) else None
     return None
 
 
