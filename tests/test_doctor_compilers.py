@@ -134,3 +134,12 @@ def test_the_inside_of_a_toolkit_that_is_gone(patient: Patient, end: str) -> Non
     patient.env["CUDA_HOME"] = f"/opt/gone{end}"
     patient.in_shell("CS022")
     assert (patient.codes(1), patient.codes(2)) == (["CS022"], [])
+
+
+def test_of_a_list_the_toolkit_stays_that_others_name(patient: Patient) -> None:
+    kit = patient.toolkit(patient.work / "kit")
+    other = patient.toolkit(patient.work / "other", "11.8.89")
+    patient.env |= {"CUDA_HOME": f"{kit}:{other}", "CUDA_PATH": f"{kit}"}
+    patient.on_path(kit / "bin")
+    patient.in_shell("CS021")
+    assert (patient.codes(1), patient.codes(2)) == (["CS021"], [])

@@ -41,12 +41,15 @@ def _is_list(text: str) -> bool:
 
 
 def _lists(facts: Facts) -> Iterator[Found]:
+    others = {facts.homes[name].home for name in (*HOMES, "CUDACXX") if name in facts.homes}
     for name in HOMES:
         value = facts.get(name)
         if _is_list(value):
             parts = [part for part in value.split(":") if part]
             there = [part for part in parts if f"{name}:{part}" in facts.homes]
-            yield Found(f"{name} is `{value}`", setting(facts, name, (there or parts or [""])[-1]))
+            meant = [part for part in there if facts.homes[f"{name}:{part}"].home in others]
+            keep = (meant or there or parts or [""])[-1]
+            yield Found(f"{name} is `{value}`", setting(facts, name, keep))
 
 
 def _left_here(facts: Facts) -> list[str]:
