@@ -94,7 +94,8 @@ def aside(facts: Facts, path: str) -> str:
 
 def copy(facts: Facts, path: str) -> str:
     """Spell a command that keeps a copy of what is edited next."""
-    return f"cp -p --backup=numbered {word(facts, path)} {word(facts, f'{path}.bak')}"
+    command = f"cp -p --backup=numbered {word(facts, path)} {word(facts, f'{path}.bak')}"
+    return changing(facts, os.path.dirname(path), command)
 
 
 def append(facts: Facts, file: str, *lines: str, ended: bool) -> str:
@@ -157,11 +158,8 @@ def _edited(facts: Facts, out: LinesOut) -> str:
         edit = f"{{\\,^{here}$,d}}" if then is None else f"s,^{here}$,{_sed(then, _IN_TEXTS)},"
         scripts += ["-e", word(facts, f"{number}{edit}")]
     file = word(facts, out.file)
-    commands = [
-        copy(facts, out.file),
-        f"sed -i --follow-symlinks {' '.join(scripts)} {file}",
-    ]
-    edits = [changing(facts, os.path.dirname(out.file), command) for command in commands]
+    command = f"sed -i --follow-symlinks {' '.join(scripts)} {file}"
+    edits = (copy(facts, out.file), changing(facts, os.path.dirname(out.file), command))
     return chain(facts, *edits, *([changing(facts, "/etc", "ldconfig")] if out.loaders else []))
 
 
