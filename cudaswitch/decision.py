@@ -17,7 +17,7 @@ from cudaswitch.environments import (
 from cudaswitch.errors import CudaswitchError, RequestError
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import home, identity
-from cudaswitch.regular import toolkit_is_there
+from cudaswitch.regular import BASE, toolkit_is_there
 from cudaswitch.store import all_stores, all_toolkits, dealias, find
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.tools import is_shim
@@ -199,9 +199,12 @@ def instead_of(wanted: str, variables: Mapping[str, str]) -> str | None:
         at for at in map("{}/nvcc".format, folders) if os.path.exists(at) and not is_shim(at)
     ]
     compiles = os.path.exists(f"{ours}/nvcc")
-    # A link to the toolkit, such as /usr/local/cuda, is as good.
-    first = compilers[0].removesuffix("/nvcc") if compiles and compilers else ""
-    wins = _same(first, ours) if compiles else any(_same(at, ours) for at in folders)
+    # A link to the toolkit, such as /usr/local/cuda, is as good, and so is what it is based on.
+    if compiles:
+        first = compilers[0].removesuffix("/nvcc") if compilers else ""
+        wins = _same(first, ours) or _same(first, f"{wanted}/{BASE}/bin")
+    else:
+        wins = any(_same(at, ours) for at in folders)
     is_home = home is not None and _same(home, wanted)
     if is_home and wins:
         return None
