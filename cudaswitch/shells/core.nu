@@ -20,6 +20,12 @@ def __cudaswitch_joined [before, elements] {
     if ($before | describe) in [string nothing] { $elements | str join : } else { $elements }
 }
 
+# LD_LIBRARY_PATH where it is unset: the user's own conversion would be given the null, and then no
+# program could be started.
+def __cudaswitch_no_libraries [] {
+    if $env.ENV_CONVERSIONS?.LD_LIBRARY_PATH? == null { null } else { [] }
+}
+
 # The search path $in without the directories of the record, each removed once, at its first place,
 # and only if it is there more often than before us.
 def __cudaswitch_without [record] {
@@ -205,7 +211,8 @@ def __cudaswitch_variables [] {
     let scalars = [CUDA_HOME CUDA_PATH CUDAToolkit_ROOT CUDACXX CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER CUDAHOSTCXX NVCC_PREPEND_FLAGS XLA_FLAGS]
     let state = ([ON BIN OLD GONE LIB LD CC XLA] | each { '_CUDASWITCH_' + $in })
     let was = ($scalars | each { '_CUDASWITCH_WAS_' + $in })
-    $env | select --optional PATH _OLD_VIRTUAL_PATH LD_LIBRARY_PATH NVCC_PREPEND_FLAGS_BACKUP ...$scalars ...$state ...$was
+    let now = ($env | select --optional PATH _OLD_VIRTUAL_PATH LD_LIBRARY_PATH NVCC_PREPEND_FLAGS_BACKUP ...$scalars ...$state ...$was)
+    if $now.LD_LIBRARY_PATH == null { $now | update LD_LIBRARY_PATH (__cudaswitch_no_libraries) } else { $now }
 }
 
 # The variables without what is applied.
@@ -225,7 +232,7 @@ def __cudaswitch_undone [before] {
     let ld = (__cudaswitch_elements $now.LD_LIBRARY_PATH)
     let kept = ($ld | __cudaswitch_without $now._CUDASWITCH_LIB)
     if $kept != $ld {
-        $now.LD_LIBRARY_PATH = if ($kept | is-empty) and $now._CUDASWITCH_LD == unset { null } else { __cudaswitch_joined $now.LD_LIBRARY_PATH $kept }
+        $now.LD_LIBRARY_PATH = if ($kept | is-empty) and $now._CUDASWITCH_LD == unset { __cudaswitch_no_libraries } else { __cudaswitch_joined $now.LD_LIBRARY_PATH $kept }
     }
     if ($now._CUDASWITCH_ON | is-not-empty) {
         for one in (__cudaswitch_scalars $now._CUDASWITCH_ON | transpose name ours) {

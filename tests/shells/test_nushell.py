@@ -172,20 +172,6 @@ def test_own_copies_stay_when_ours_was_taken_out_by_hand(person: Person) -> None
     assert foreign(result.snaps["3"]) == foreign(result.snaps["0"])
 
 
-def test_search_paths_that_are_lists_stay_lists(person: Person) -> None:
-    """LD_LIBRARY_PATH stays a list if the person has Nushell convert it as it does PATH."""
-    convert = (
-        "$env.ENV_CONVERSIONS.LD_LIBRARY_PATH = {from_string: {|s| $s | split row :},"
-        " to_string: {|v| $v | str join : }}\n$env.LD_LIBRARY_PATH = [/own '/x y']"
-    )
-    show = "print ($env.LD_LIBRARY_PATH | describe)"
-    steps = [convert, f"cudaswitch use 10.1\n{show}", f"cudaswitch off\n{show}"]
-    result = person.play(NU, *steps).check()
-    assert result.stdout == "list<string>\n" * 2
-    assert foreign(result.snaps["2"]) == switched(result.snaps["1"], person.kits[0])
-    assert result.snaps["3"]["LD_LIBRARY_PATH"] == "/own:/x y"
-
-
 def test_a_stack_that_is_inherited(person: Person, tmp_path: Path) -> None:
     """In an inherited stack the topmost pin decides; a replaced environment has no say."""
     for name, request in (("low", "10.1"), ("gone", "11.8"), ("free", None)):
