@@ -10,9 +10,10 @@ def __cudaswitch_too_old [] {
     }
 }
 
-# The elements of a search path, which is a list if Nushell converts the variable.
+# The elements of a search path, which is a list if Nushell converts the variable. An element may be
+# a whole path: a string that something has been put before.
 def __cudaswitch_elements [value] {
-    if ($value | is-empty) { [] } else if ($value | describe) == string { $value | split row : } else { $value }
+    if ($value | is-empty) { [] } else { [$value] | flatten | each {|one| if ($one | describe) == string { $one | split row : } else { $one } } | flatten }
 }
 
 # The search path with these elements, in the same form as the value before.

@@ -60,3 +60,15 @@ def test_programs_start_in_an_overlay_that_is_entered_again(person: Person, tmp_
     result = person.play(NU, outside, enter, change, leave, enter, leave).check()
     libraries = [result.snaps[number]["LD_LIBRARY_PATH"] for number in "123456"]
     assert libraries == ["", "", "/inside", "", "", ""]
+
+
+@pytest.mark.parametrize("own", ["", "/own"])
+def test_what_is_put_before_a_toolkit_stays_alone(person: Person, own: str) -> None:
+    """A string, of which a list then makes one element, is taken apart all the same."""
+    before = f"{CONVERT}\n{NU.set('LD_LIBRARY_PATH', own)}" if own else CONVERT
+    put = "$env.LD_LIBRARY_PATH = ($env.LD_LIBRARY_PATH | prepend /mine)"
+    result = person.play(NU, before, "cudaswitch use 10.1", put, "cudaswitch off").check()
+    libraries = [result.snaps[number]["LD_LIBRARY_PATH"] for number in "234"]
+    kit = [*person.kits[0].lib, *filter(None, [own])]
+    expected = [kit, ["/mine", *kit], ["/mine", *filter(None, [own])]]
+    assert libraries == [":".join(one) for one in expected]
