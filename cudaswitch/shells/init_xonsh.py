@@ -135,6 +135,9 @@ def look(**_: Any) -> None:
         asked.clear()
     if was and was[0] != now[0]:
         note_virtualenv(state, left=was[0])
+    # The hook saw no PATH to come back if something had restored one without our folder.
+    if was and was[1] != now[1]:
+        note_gone(state, applied.get("_CUDASWITCH_BIN", ""))
     # A hook runs in a bash without the integration, which takes CUDASWITCH_VERSION for the want of
     # the pin, and does not check whether packages have changed since.
     home = state.get("_CUDASWITCH_ON", "/").partition(":")[0]
@@ -159,10 +162,16 @@ def note_virtualenv(state: dict[str, str], left: str) -> None:
     `left` is the virtualenv that was left, "" for none.
     """
     global kept  # noqa: PLW0603  # a namespace of its own, carried into xonsh
-    if left and kept:
-        gone = state.get("_CUDASWITCH_GONE")
-        state["_CUDASWITCH_GONE"] = f"{gone}:{kept}" if gone else kept
+    if left:
+        note_gone(state, kept)
     kept = state.get("_CUDASWITCH_BIN", "")
+
+
+def note_gone(state: dict[str, str], record: str) -> None:
+    """Note that folders of a record, in the form of BIN, may be back on PATH."""
+    if record and record != state.get("_CUDASWITCH_BIN"):
+        gone = state.get("_CUDASWITCH_GONE")
+        state["_CUDASWITCH_GONE"] = f"{gone}:{record}" if gone else record
 
 
 def take_pins(state: dict[str, str], *, anew: bool) -> None:

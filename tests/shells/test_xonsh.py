@@ -208,3 +208,24 @@ def test_values_that_are_no_text_come_back_as_they_were(person: Person) -> None:
     result = person.play(XONSH, f"{made}\n{show}", *uses, f"cudaswitch off\n{show}").check()
     first, last = result.stdout.splitlines()
     assert (first, "['ccache', 'nvcc']" in first) == (last, True)
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
+def test_a_virtualenv_that_is_left_before_the_conda_environment_in_it(
+    person: Person, tmp_path: Path, conda: Conda
+) -> None:
+    """To the hook, a PATH without the environment is one that conda will not bring back."""
+    person.pin("10.1", conda_prefix(tmp_path / "a"))
+    conda_prefix(tmp_path / "b")
+    session = Session(person, tmp_path, XONSH, conda)
+    venv = tmp_path / "v"
+    enter = f"$_OLD_VIRTUAL_PATH = list($PATH)\n{XONSH.prepend('PATH', f'{venv}/bin')}"
+    enter += f"\n{XONSH.set('VIRTUAL_ENV', str(venv))}"
+    leave = "$PATH = $_OLD_VIRTUAL_PATH\ndel $_OLD_VIRTUAL_PATH\ndel $VIRTUAL_ENV"
+    first, *rest = session.steps("a b out out")
+    steps = [f"{step}\n{XONSH.prompt}" for step in (enter, first, leave, *rest)]
+    result = session.play(*steps, load=True).check()
+    assert homes(person, result) == "---11-1-"
+    for step in "567":
+        ours = [one for one in result.snaps[step]["PATH"].split(":") if "toolkits" in one]
+        assert ours == [person.kits[0].bin] * (step == "6"), step
