@@ -292,6 +292,9 @@ foreach _csw_job (PATH OLD LIB GONE)
     set _csw_record_$_csw_job = "${_csw_record:q}"
 end
 
+# From here on, Ctrl-C would leave half of a switch, which nothing undoes; a script just ends. What
+# the user has given to `onintr` comes back where this file ends.
+if ($?prompt) onintr -
 # The variables with a single value: give back those of the want that was applied, if they are still
 # ours, and set those of the new one.
 set _csw_keep = find
@@ -387,5 +390,6 @@ else if ("${_csw_new_LIB:q}" != "${_csw_LD_LIBRARY_PATH:q}") then
     setenv LD_LIBRARY_PATH "${_csw_new_LIB:q}"
 endif
 
+if ($?prompt) onintr
 if ($#_csw_own) source "${_csw_texts:q}/own.csh"
 unset _csw_*

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
 import pytest
 
 from made_environments import Env
-from shells.driver import BASH, FISH, ZSH, Shell
+from shells.conftest import make_person
+from shells.driver import BASH, FISH, TCSH, ZSH, Shell
 from shells.frameworks import entered
-from shells.kits import Person
+from shells.kits import Person, foreign
 from shells.terminal import Open, Terminal, cd, home_of, printed, seen
 from tools import executable
 
@@ -164,6 +166,36 @@ def test_what_an_earlier_path_brought_back_goes_at_the_next_prompt(
     found = seen(terminal)
     assert "_CUDASWITCH_GONE" not in found
     assert found["PATH"] == f"{back}:{person.home.env['PATH']}"
+
+
+@pytest.mark.parametrize("slow", ['"$2" = set', "$# -eq 2"], ids=["flags", "conda's copies"])
+def test_tcsh_finishes_a_switch_that_is_interrupted(slow: str, tmp_path: Path) -> None:
+    """Its texts leave some of a switch to `sh`; the arguments of each tell which one is slow."""
+    person = make_person(tmp_path / "account", ("tcsh",), tmp_path / "compilers")
+    texts, armed = tmp_path / "texts", tmp_path / "armed"
+    shutil.copytree(person.init["tcsh"].parent / ".tcsh", texts)
+    copies = texts / "copies.sh"
+    wait = f"if [ {slow} ] && rm '{armed}' 2>&-; then : >'{tmp_path}/asked'; sleep 1; fi"
+    copies.write_text(f"{wait}\n{copies.read_text()}")
+    own = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDAHOSTCXX", "__CONDA_SHLVL_0_CUDA_HOME")
+    lines = [TCSH.set(name, "/own") for name in own]
+    terminal = Terminal(TCSH, person, tmp_path, "\n".join([*lines, "setenv CONDA_SHLVL 1"]))
+    terminal.say(f"set _cudaswitch_texts = {TCSH.quote(str(texts))}")
+    was, handled = foreign(seen(terminal)), ignored(terminal)
+    terminal.say("cudaswitch use 10.1")
+    armed.touch()
+    interrupt_asking(terminal, "cudaswitch use 11.8", armed)
+    assert ignored(terminal) == handled
+    assert home_of(terminal) == str(person.kits[1].home)
+    terminal.say("cudaswitch off")
+    assert foreign(seen(terminal)) == was
+    terminal.child.close(force=True)
+
+
+def ignored(terminal: Terminal) -> str:
+    """Return which signals the shell ignores."""
+    status = Path(f"/proc/{terminal.child.pid}/status").read_text()
+    return next(line for line in status.splitlines() if line.startswith("SigIgn"))
 
 
 @every_shell
