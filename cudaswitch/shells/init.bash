@@ -3,7 +3,7 @@ __cudaswitch_prompt() {
     \set -- "$?"
     case ${_cudaswitch_fresh-} in ?*) __cudaswitch_first ;; esac
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
-        || ${_CUDASWITCH_GONE-}${_cudaswitch_news-}\|${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-} != "|${_cudaswitch_keepers-}" ]] \
+        || ${_CUDASWITCH_GONE-}${_cudaswitch_news-}\|${DIRENV_DIFF-}\|${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}${__MISE_DIFF:+\|${LD_LIBRARY_PATH-}${PATH-}} != "|${_cudaswitch_keepers-}" ]] \
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
         case ${_cudaswitch_news-} in
             # An error in the look has thrown bash back to its prompt, which comes here at once.

@@ -345,7 +345,7 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLO
     _cudaswitch_entered=''
     # mise may set the same again at the next prompt.
     case ${__MISE_DIFF-} in
-        ?*) _cudaswitch_keepers=${DIRENV_DIFF-}\|$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-} ;;
+        ?*) _cudaswitch_keepers=${DIRENV_DIFF-}\|$__MISE_DIFF${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}\|${LD_LIBRARY_PATH-}${PATH-} ;;
     esac
     # Reporting is left to the prompt: this and the hooks run in scripts and subshells as well.
     case ${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} in

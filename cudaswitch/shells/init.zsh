@@ -3,7 +3,7 @@
 __cudaswitch_prompt() {
     \local __csw
     if [[ ${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} != "${_cudaswitch_seen-}" \
-        || ${_CUDASWITCH_GONE-}${_cudaswitch_fresh-}\|${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-} != "|${_cudaswitch_keepers-}" ]] \
+        || ${_CUDASWITCH_GONE-}${_cudaswitch_fresh-}\|${DIRENV_DIFF-}\|${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}${__MISE_DIFF:+\|${LD_LIBRARY_PATH-}${PATH-}} != "|${_cudaswitch_keepers-}" ]] \
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] \
             && { [[ ${_cudaswitch_file-} != "$PWD/.cuda-version" && -f .cuda-version \
                 || ! -f "$_cudaswitch_file" || ! -r "$_cudaswitch_file" ]] \

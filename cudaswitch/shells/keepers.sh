@@ -21,21 +21,17 @@ __cudaswitch_lost() {
 # directory tree since the last call: remove what it has restored of ours, and note what it saves
 # now. What it restores contains what was applied each time that happened.
 __cudaswitch_keepers() {
-    \local _csw_now _csw_want _csw_kept
-    _csw_now=${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}
+    \local _csw_diffs _csw_now _csw_want _csw_kept
+    _csw_diffs=${DIRENV_DIFF-}\|${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}
+    _csw_now=$_csw_diffs${__MISE_DIFF:+\|${LD_LIBRARY_PATH-}${PATH-}}
     case $_csw_now in "$_cudaswitch_keepers") return 0 ;; esac
     case ${_cudaswitch_keepers-} in
         \|) ;;
+        # Nobody has moved: mise may have set PATH again, to what that was when mise was loaded, or
+        # the user may have set it.
+        "$_csw_diffs|"*) __cudaswitch_off_path "${__MISE_ORIG_PATH-}" ;;
         *)
-            __cudaswitch_left_over "${PATH-}" "$_cudaswitch_then_bin" "${_CUDASWITCH_BIN-}"
-            PATH=$__csw
-            # A virtualenv that was activated since then has saved a copy.
-            case ${_OLD_VIRTUAL_PATH:+x} in
-                x)
-                    __cudaswitch_left_over "$_OLD_VIRTUAL_PATH" "$_cudaswitch_then_bin" "${_CUDASWITCH_OLD-}"
-                    _OLD_VIRTUAL_PATH=$__csw
-                    ;;
-            esac
+            __cudaswitch_off_path
             __cudaswitch_left_over "${LD_LIBRARY_PATH-}" "$_cudaswitch_then_lib" "${_CUDASWITCH_LIB-}"
             case $__csw:$_cudaswitch_then_ld in
                 "${LD_LIBRARY_PATH-}:"*) ;;
@@ -95,13 +91,28 @@ ${_CUDASWITCH_WAS_CUDACXX+=}${_CUDASWITCH_WAS_CUDACXX-}") ;;
     __cudaswitch_scalars note "$_CUDASWITCH_ON"
 }
 
+# Take off PATH what others have brought back. With $1, only what is in that list as well.
+__cudaswitch_off_path() {
+    __cudaswitch_left_over "${PATH-}" "$_cudaswitch_then_bin" "${_CUDASWITCH_BIN-}" "$@"
+    PATH=$__csw
+    # A virtualenv that was activated since then has saved a copy.
+    case ${_OLD_VIRTUAL_PATH:+x} in
+        x)
+            __cudaswitch_left_over "$_OLD_VIRTUAL_PATH" "$_cudaswitch_then_bin" "${_CUDASWITCH_OLD-}" "$@"
+            _OLD_VIRTUAL_PATH=$__csw
+            ;;
+    esac
+}
+
 # __csw = the list $1 without what was put into it according to the record $2, each removed once.
-# What is in it now according to the record $3 stays, once.
+# What is in it now according to the record $3 stays, once. With $4, only what is in that list as
+# well is removed.
 __cudaswitch_left_over() {
     \local _csw_items _csw_item
     __csw=$1 _csw_items=${2:+$2:}
     while [ -n "$_csw_items" ]; do
         _csw_item=${_csw_items%%:*} _csw_items=${_csw_items#*:}
+        case ${4+:$4}: in : | *":/${_csw_item#*/}:"*) ;; *) continue ;; esac
         case :$3: in
             *[0-9]"/${_csw_item#*/}:"*) _csw_item=$((${_csw_item%%/*} + 1))/${_csw_item#*/} ;;
         esac

@@ -32,7 +32,7 @@ __cudaswitch_look() {
     if [ -z "$__csw${_CUDASWITCH_D-}${_CUDASWITCH_GONE-}" ] && ! [ -f "$_cudaswitch_root/global" ] \
         && [ "${CUDASWITCH_HOME:-$_cudaswitch_root}" = "$_cudaswitch_root" ] \
         && ! __cudaswitch_file; then
-        _cudaswitch_seen="||$PWD|" _cudaswitch_keepers=${DIRENV_DIFF-}\|${__MISE_DIFF:+$__MISE_DIFF${LD_LIBRARY_PATH-}${PATH-}}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}
+        _cudaswitch_seen="||$PWD|" _cudaswitch_keepers=${DIRENV_DIFF-}\|${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}${__MISE_DIFF:+\|${LD_LIBRARY_PATH-}${PATH-}}
         _cudaswitch_then_bin='' _cudaswitch_then_lib='' _cudaswitch_then_ld='' _cudaswitch_then=()
         \return 0
     fi

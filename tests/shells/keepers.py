@@ -6,10 +6,16 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from shells.driver import FISH, Environment, Shell
+import pytest
+
+from shells.driver import BASH, FISH, ZSH, Environment, Shell
 from shells.kits import Person
 from shells.terminal import Open, Terminal, seen
 from tools import require
+
+every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
+orders = pytest.mark.parametrize("first", ["theirs", "ours"])
+"""Which is loaded first, theirs or ours."""
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from shells.driver import BASH, FISH, ZSH, Shell
-from shells.keepers import DIRENV, MISE, Keeper
+from shells.driver import FISH, Shell
+from shells.keepers import DIRENV, MISE, Keeper, every_shell, orders
 from shells.kits import Person
 from shells.terminal import Open, cd, seen
 from shells.venvs import activate, with_uv, with_venv
 from tools import executable
-
-every_shell = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
-
-
-orders = pytest.mark.parametrize("first", ["theirs", "ours"])
 
 EVENINGS = {
     "pinned": (("in", 1), ("inner", 1), ("out", None)),
@@ -264,67 +259,6 @@ def test_an_environment_that_is_entered_where_direnv_moves(
 
 
 @every_shell
-@orders
-def test_mise(shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open) -> None:
-    """The toolkit stays on PATH once, though mise rebuilds PATH from what it was at its start."""
-    text = '[env]\nOWN = "1"\n_.path = ["./tools"]\n'
-    project = MISE.grow(person, tmp_path / "project", text)
-    (project / "tools").mkdir()
-    (project / ".cuda-version").write_text("11.8\n")
-    terminal = MISE.beside(shell, at_prompt, first)
-    before = MISE.seen(terminal)
-    for kit, switch in ((person.kits[1], ":"), (person.kits[0], "cudaswitch use 10.1")):
-        terminal.say(switch)
-        for _ in range(2):
-            cd(terminal, project)
-            terminal.say("")
-            inside = seen(terminal)
-            folders = inside["PATH"].split(":")
-            assert folders.count(kit.bin) == folders.count(f"{project}/tools") == 1
-            assert inside["LD_LIBRARY_PATH"] == ":".join(kit.lib)
-            cd(terminal, tmp_path)
-            terminal.say("")
-            assert f"{project}/tools" not in seen(terminal)["PATH"].split(":")
-        terminal.say("cudaswitch off")
-        terminal.say("")
-        assert MISE.seen(terminal) == before
-
-
-@every_shell
-@orders
-def test_what_a_person_sets_stays(
-    shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open
-) -> None:
-    """Folders before the toolkit's, and a CUDA_HOME, survive steps into and out of a mise tree."""
-    project = MISE.grow(person, tmp_path / "project", '[env]\n_.path = ["./bin"]\n')
-    terminal = MISE.beside(shell, at_prompt, first)
-    before = MISE.seen(terminal)
-    terminal.say("cudaswitch use 10.1")
-    for name in ("PATH", "LD_LIBRARY_PATH"):
-        old = f"${name}" if shell is FISH else f'"${name}"'
-        glue = " " if shell is FISH else ":"
-        terminal.say(
-            f"{'set -gx ' + name if shell is FISH else 'export ' + name}"
-            f"{' ' if shell is FISH else '='}/mine{glue}{old}"
-        )
-    terminal.say(shell.set("CUDA_HOME", "/home"))
-    for folder in (project, tmp_path, project, tmp_path):
-        cd(terminal, folder)
-        terminal.say("")
-        now = seen(terminal)
-        assert now["CUDA_HOME"] == "/home"
-        assert now["LD_LIBRARY_PATH"].split(":") == ["/mine", *person.kits[0].lib]
-        folders = now["PATH"].split(":")
-        assert folders.index("/mine") < folders.index(person.kits[0].bin)
-        assert folders.count(person.kits[0].bin) == 1
-    terminal.say("cudaswitch off")
-    after = MISE.seen(terminal)
-    assert (after.pop("LD_LIBRARY_PATH"), after.pop("CUDA_HOME")) == ("/mine", "/home")
-    after["PATH"] = after["PATH"].replace("/mine:", "", 1)
-    assert after == before
-
-
-@every_shell
 class TestNodeenv:
     """nodeenv's environments save PATH as a virtualenv does, under names of their own."""
 
@@ -361,31 +295,3 @@ class TestNodeenv:
         assert seen(terminal)["PATH"].split(":")[0] == person.kits[2].bin
         terminal.say("cudaswitch off")
         assert seen(terminal)["PATH"] == before
-
-
-@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
-@pytest.mark.parametrize("name", ["LD_LIBRARY_PATH", "PATH"])
-def test_mise_sets_the_same_again(shell: Shell, name: str, person: Person) -> None:
-    """The toolkit stays if mise repeats its values, as for a file changed in this very second."""
-    kit = person.kits[0]
-    before = person.home.env["PATH"] if name == "PATH" else "/theirs"
-    theirs = f"{shell.set(name, before)}\n{shell.prompt}"
-    steps = ["cudaswitch use 10.1", f"export __MISE_DIFF=x\n{theirs}", theirs, shell.prompt, theirs]
-    result = person.play(shell, *steps).check()
-    ours = [kit.bin] if name == "PATH" else kit.lib
-    for number in "2345":
-        assert result.snaps[number][name] == ":".join([*ours, before])
-
-
-@pytest.mark.parametrize("name", ["LD_LIBRARY_PATH", "PATH"])
-def test_mise_sets_the_same_again_in_fish(name: str, person: Person, tmp_path: Path) -> None:
-    """The toolkit stays if mise, loaded before us, repeats its values at a step within its tree."""
-    kit = person.kits[0]
-    before = person.home.env["PATH"] if name == "PATH" else "/theirs"
-    theirs = f"function theirs --on-variable PWD\n{FISH.set(name, before)}\nend"
-    step = f"cd {FISH.quote(str(tmp_path))}\n{FISH.prompt}"
-    first = f"{theirs}\nfunctions __cudaswitch_moved | source\n{FISH.prompt}"
-    steps = [first, f"cudaswitch use 10.1\nset -gx __MISE_DIFF x\n{FISH.prompt}", step]
-    result = person.play(FISH, *steps).check()
-    ours = [kit.bin] if name == "PATH" else kit.lib
-    assert result.snaps["3"][name] == ":".join([*ours, before])
