@@ -44,7 +44,12 @@ function __cudaswitch_scalars
             set was _cudaswitch_then_$name
             test "$$name" = $ours; or continue
             set -eg $name
-            set -q $was'[1]'; and set -gx $name $$was
+            set -q $was'[1]'; or continue
+            set -gx $name $$was
+            # It may name the very toolkit that is applied.
+            test -n "$_CUDASWITCH_ON"; or continue
+            set -l on (string split --fields 1 : -- $_CUDASWITCH_ON)
+            contains -- "$$was" $on $on/bin/nvcc; and set -gx _CUDASWITCH_WAS_$name $$was
         else if test $argv[1] = forget
             set -l was _cudaswitch_was_$name
             set -q _cudaswitch_gave; and set was "$$was"; or set was

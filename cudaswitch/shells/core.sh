@@ -94,7 +94,14 @@ __cudaswitch_scalars() {
             \eval "__csw=\${$_csw_name-} _csw_was=\${_cudaswitch_then_$_csw_name-}"
             case ${_csw_was:+x}:$__csw in
                 ":$_csw_ours") \unset "$_csw_name" ;;
-                "x:$_csw_ours") \eval "$_csw_name=\${_csw_was#=}" ;;
+                "x:$_csw_ours")
+                    __csw=${_csw_was#=}
+                    \eval "$_csw_name=\$__csw"
+                    # It may name the very toolkit that is applied.
+                    case ${_CUDASWITCH_ON:-none}: in
+                        "${__csw%/bin/nvcc}:"*) \export "_CUDASWITCH_WAS_$_csw_name=$__csw" ;;
+                    esac
+                    ;;
             esac
         else
             \eval "_cudaswitch_gave=1 _cudaswitch_was_$_csw_name=\${$_csw_was-} _csw_set=\${$_csw_was+x}"

@@ -175,6 +175,23 @@ def test_what_a_tree_takes_away_comes_back_behind_it(
 
 @every_shell
 @orders
+def test_what_names_the_chosen_toolkit_comes_back_behind_a_tree(
+    shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open
+) -> None:
+    """A CUDA_HOME of the person's that names the toolkit is not replaced by the tree's."""
+    project = DIRENV.grow(person, tmp_path / "project", DIRENV.own.format("CUDA_HOME"))
+    terminal = DIRENV.beside(shell, at_prompt, first)
+    terminal.say(shell.set("CUDA_HOME", str(person.kits[0].home)))
+    terminal.say("cudaswitch use 10.1")
+    for folder in (project, tmp_path):
+        cd(terminal, folder)
+        terminal.say("")
+    terminal.say("cudaswitch off")
+    assert DIRENV.seen(terminal)["CUDA_HOME"] == str(person.kits[0].home)
+
+
+@every_shell
+@orders
 @pytest.mark.parametrize("gpus", [None, "1"])
 def test_an_environment_that_is_entered_in_a_tree_with_one(
     shell: Shell, first: str, gpus: str | None, person: Person, tmp_path: Path, at_prompt: Open
