@@ -59,10 +59,11 @@
 
 # $1 = set or give: set the variables of the want $2, or give them back. $1 = forget: remove them
 # from what conda keeps; their values before are in _cudaswitch_was_NAME. $1 = note: remember the
-# values before the want $2. $1 = back: restore these if somebody has brought back what $2 had set.
+# values before the want $2; with $3, what is unset now was unset then. $1 = back: restore these if
+# somebody has brought back what $2 had set.
 __cudaswitch_scalars() {
-    \local __csw _csw_way _csw_home _csw_name _csw_ours _csw_was _csw_set
-    _csw_way=$1 _csw_home=${2%%:*}
+    \local __csw _csw_way _csw_home _csw_name _csw_ours _csw_was _csw_set _csw_between
+    _csw_way=$1 _csw_home=${2%%:*} _csw_between=${3-}
     set -- "$2:" CUDA_HOME "$_csw_home" CUDA_PATH "$_csw_home" CUDAToolkit_ROOT "$_csw_home"
     case $1 in *:nvcc:*) set -- "$@" CUDACXX "$_csw_home/bin/nvcc" ;; esac
     case $1${_csw_spared-} in
@@ -89,7 +90,9 @@ __cudaswitch_scalars() {
             if [ -n "$_cudaswitch_gave" ]; then \eval "_csw_was=\${_cudaswitch_was_$_csw_name-}"; fi
             __cudaswitch_copies "$_csw_name" "$_csw_ours" "$_csw_was"
         elif [ "$_csw_way" = note ]; then
-            \eval "_cudaswitch_then_$_csw_name=\${_cudaswitch_then_$_csw_name-\${$_csw_was+=}\${$_csw_was-}}"
+            \eval "__csw=\${$_csw_was+=}\${$_csw_was-} _csw_set=\${$_csw_name+x}"
+            case $_csw_between:$_csw_set in between:) __csw='' ;; esac
+            \eval "_cudaswitch_then_$_csw_name=\${_cudaswitch_then_$_csw_name-\$__csw}"
         elif [ "$_csw_way" = back ]; then
             \eval "__csw=\${$_csw_name-} _csw_was=\${_cudaswitch_then_$_csw_name-}"
             case ${_csw_was:+x}:$__csw in

@@ -21,16 +21,20 @@ __cudaswitch_lost() {
 # directory tree since the last call: remove what it has restored of ours, and note what it saves
 # now. What it restores contains what was applied each time that happened.
 __cudaswitch_keepers() {
-    \local _csw_diffs _csw_now _csw_want _csw_kept
+    \local _csw_diffs _csw_now _csw_want _csw_kept _csw_between
     _csw_diffs=${DIRENV_DIFF-}\|${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}
     _csw_now=$_csw_diffs${__MISE_DIFF:+\|${LD_LIBRARY_PATH-}${PATH-}}
     case $_csw_now in "$_cudaswitch_keepers") return 0 ;; esac
+    _csw_between=''
     case ${_cudaswitch_keepers-} in
         \|) ;;
         # Nobody has moved: mise may have set PATH again, to what that was when mise was loaded, or
         # the user may have set it.
         "$_csw_diffs|"*) __cudaswitch_off_path "${__MISE_ORIG_PATH-}" ;;
         *)
+            # Between trees, direnv has removed what the first one had, which we may have found at
+            # the `cd`.
+            _csw_between=between
             __cudaswitch_off_path
             __cudaswitch_left_over "${LD_LIBRARY_PATH-}" "$_cudaswitch_then_lib" "${_CUDASWITCH_LIB-}"
             case $__csw:$_cudaswitch_then_ld in
@@ -88,7 +92,7 @@ ${_CUDASWITCH_WAS_CUDACXX+=}${_CUDASWITCH_WAS_CUDACXX-}") ;;
         case $_csw_want in "$_CUDASWITCH_ON") return 0 ;; esac
     done
     _cudaswitch_then+=("$_CUDASWITCH_ON")
-    __cudaswitch_scalars note "$_CUDASWITCH_ON"
+    __cudaswitch_scalars note "$_CUDASWITCH_ON" "$_csw_between"
 }
 
 # Take off PATH what others have brought back. With $1, only what is in that list as well.

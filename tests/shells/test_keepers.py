@@ -192,6 +192,25 @@ def test_what_names_the_chosen_toolkit_comes_back_behind_a_tree(
 
 @every_shell
 @orders
+def test_the_tree_that_a_step_leaves_for_another_leaves_nothing(
+    shell: Shell, first: str, person: Person, tmp_path: Path, at_prompt: Open
+) -> None:
+    """The CUDA_HOME of a tree in which a toolkit was chosen is not the person's."""
+    project = DIRENV.grow(person, tmp_path / "project", DIRENV.own.format("CUDA_HOME"))
+    other = DIRENV.grow(person, tmp_path / "other", "PATH_add bin\n")
+    terminal = DIRENV.beside(shell, at_prompt, first)
+    cd(terminal, project)
+    terminal.say("")
+    terminal.say("cudaswitch use 10.1")
+    for folder in (other, tmp_path):
+        cd(terminal, folder)
+        terminal.say("")
+    terminal.say("cudaswitch off")
+    assert "CUDA_HOME" not in DIRENV.seen(terminal)
+
+
+@every_shell
+@orders
 @pytest.mark.parametrize("gpus", [None, "1"])
 def test_an_environment_that_is_entered_in_a_tree_with_one(
     shell: Shell, first: str, gpus: str | None, person: Person, tmp_path: Path, at_prompt: Open
