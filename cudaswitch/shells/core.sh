@@ -51,6 +51,7 @@
 #                          report, or a look has begun, or is asking
 #   _cudaswitch_keepers    which tools keep variables now (direnv and the like); _then: the wants that were
 #                          applied then; _then_bin, _lib, _ld: what they recorded; _NAME: values before them
+#   _cudaswitch_again      in fish: PATH in which what mise brings back was last looked for
 #   _cudaswitch_once       in bash: our part of PROMPT_COMMAND until the first prompt; _ours: from then on;
 #                          _others: what precedes it; _trap: the trap on DEBUG
 #   _cudaswitch_alone      in bash: PROMPT_COMMAND is ours alone; whoever is added needs the exit status

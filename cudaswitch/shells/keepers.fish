@@ -60,6 +60,20 @@ function __cudaswitch_keepers
     __cudaswitch_scalars note $_CUDASWITCH_ON $between
 end
 
+# mise may have set PATH again without having moved, to what that was when mise was loaded: remove
+# only what was in it then, as the user changes PATH too.
+function __cudaswitch_path_again
+    set -l then (string split : -- "$__MISE_ORIG_PATH")
+    set -g __csw $PATH
+    for item in $_cudaswitch_then_bin
+        contains -- (string replace --regex '^[0-9]+' '' -- $item) $then
+        and __cudaswitch_left_over "$_CUDASWITCH_BIN" $item
+    end
+    test "$__csw" = "$PATH"; or set -gx PATH $__csw
+    set -e __csw
+    set -g _cudaswitch_again "$PATH"
+end
+
 # Take out of the list $__csw what was put into it according to the records $argv[2..], each once.
 # What is in it now according to the record $argv[1] stays, once.
 function __cudaswitch_left_over

@@ -10,6 +10,7 @@ from shells.driver import BASH, FISH, ZSH, Shell
 from shells.keepers import MISE, every_shell, orders
 from shells.kits import Person
 from shells.terminal import Open, cd, seen
+from shells.venvs import activate, with_venv
 
 
 @every_shell
@@ -98,6 +99,27 @@ def test_what_a_person_sets_stays_outside_trees(
         terminal.say("")
     now = seen(terminal)
     assert {name: now.get(name) for name in mine} == mine
+
+
+@every_shell
+def test_what_was_on_path_when_it_was_loaded(
+    shell: Shell, person: Person, tmp_path: Path, at_prompt: Open
+) -> None:
+    """A toolkit of the startup file does not come back with the PATH that mise starts from."""
+    for name, request in (("x", "12.4"), ("v", None)):
+        with_venv(tmp_path / name)
+        if request:
+            person.pin(request, tmp_path / name)
+    (tmp_path / "tree").mkdir()
+    terminal = at_prompt(shell)
+    terminal.say(activate(shell, tmp_path / "x"))
+    terminal.say(MISE.command(shell))
+    terminal.say(activate(shell, tmp_path / "v"))
+    for step in ("", "deactivate", ""):
+        terminal.say(step)
+    cd(terminal, tmp_path / "tree")
+    terminal.say("")
+    assert person.kits[2].bin not in seen(terminal)["PATH"].split(":")
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
