@@ -118,8 +118,13 @@ def test_what_was_on_path_when_it_was_loaded(
     for step in ("", "deactivate", ""):
         terminal.say(step)
     cd(terminal, tmp_path / "tree")
-    terminal.say("")
-    assert person.kits[2].bin not in seen(terminal)["PATH"].split(":")
+    # mise may set it once more behind our look, if a file has changed in this very second.
+    for _ in range(3):
+        terminal.say("")
+        search = seen(terminal)["PATH"].split(":")
+        if person.kits[2].bin not in search:
+            return
+    pytest.fail(f"it is back at each prompt: {search}")
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
