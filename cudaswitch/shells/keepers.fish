@@ -51,6 +51,7 @@ function __cudaswitch_keepers
         set -e between
     end
     set -g _cudaswitch_keepers $now
+    test -n "$__MISE_DIFF"; and not functions --query __cudaswitch_path_again; and __cudaswitch_watch_path
     test -n "$_CUDASWITCH_ON"; or return
     contains -- "$_CUDASWITCH_BIN" $_cudaswitch_then_bin; or set -ga _cudaswitch_then_bin "$_CUDASWITCH_BIN"
     contains -- "$_CUDASWITCH_LIB" $_cudaswitch_then_lib; or set -ga _cudaswitch_then_lib "$_CUDASWITCH_LIB"
@@ -60,18 +61,21 @@ function __cudaswitch_keepers
     __cudaswitch_scalars note $_CUDASWITCH_ON $between
 end
 
-# mise may have set PATH again without having moved, to what that was when mise was loaded: remove
-# only what was in it then, as the user changes PATH too.
-function __cudaswitch_path_again
-    set -l then (string split : -- "$__MISE_ORIG_PATH")
-    set -g __csw $PATH
-    for item in $_cudaswitch_then_bin
-        contains -- (string replace --regex '^[0-9]+' '' -- $item) $then
-        and __cudaswitch_left_over "$_CUDASWITCH_BIN" $item
+# mise may set PATH again without having moved, to what that was when mise was loaded: from now on,
+# remove what was in it then. Only that, as the user changes PATH too.
+function __cudaswitch_watch_path
+    function __cudaswitch_path_again --on-event fish_prompt
+        test "$PATH" != "$_cudaswitch_again"; and set -q _cudaswitch_then_bin; or return
+        set -l then (string split : -- "$__MISE_ORIG_PATH")
+        set -g __csw $PATH
+        for item in $_cudaswitch_then_bin
+            contains -- (string replace --regex '^[0-9]+' '' -- $item) $then
+            and __cudaswitch_left_over "$_CUDASWITCH_BIN" $item
+        end
+        test "$__csw" = "$PATH"; or set -gx PATH $__csw
+        set -e __csw
+        set -g _cudaswitch_again "$PATH"
     end
-    test "$__csw" = "$PATH"; or set -gx PATH $__csw
-    set -e __csw
-    set -g _cudaswitch_again "$PATH"
 end
 
 # Take out of the list $__csw what was put into it according to the records $argv[2..], each once.

@@ -1,7 +1,5 @@
 # fish itself restores the status after an event.
 function __cudaswitch_prompt --on-event fish_prompt
-    set -q __MISE_DIFF; and test "$PATH" != "$_cudaswitch_again"; and set -q _cudaswitch_then_bin
-    and __cudaswitch_path_again
     if test "$CONDA_PREFIX $VIRTUAL_ENV $PWD $CUDASWITCH_VERSION$_CUDASWITCH_GONE|$DIRENV_DIFF|$__MISE_DIFF$NODE_VIRTUAL_ENV$_FLOX_HOOK_DIFF" \
             != "$_cudaswitch_seen|$_cudaswitch_keepers"
         # Ctrl-C interrupted a question of a `cd`: leave by this prompt, the next one asks again.
