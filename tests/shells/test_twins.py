@@ -355,6 +355,7 @@ REGAINED = {
         *(("activate", "v"), ("use", "1"), ("deactivate",), ("activate", "v"), ("deactivate",)),
     ),
     "two left without a prompt in between": (("use", "1"), ("activate", "b"), ("activate", "v")),
+    "two left of which the lower one has it": (("activate", "v"), ("activate", "b"), ("use", "1")),
 }
 
 
