@@ -228,13 +228,14 @@ def _newer_cudnn(facts: Facts, least: str) -> str:
     return _cudnn(facts, f"{least} {max(built).minor}" if built else least)
 
 
-def _beside(facts: Facts, name: str) -> str:
-    """Bring a library that is not part of a toolkit: conda's package, or NVIDIA's wheel."""
+def _beside(facts: Facts, names: str) -> str:
+    """Bring a library that is not part of a toolkit: conda's package, or the wheel."""
+    package, wheel = names.split()
     if facts.environment and facts.environment.owner == "C":
-        return f"{conda_program(facts.variables)} install -c conda-forge {name}"
+        return f"{conda_program(facts.variables)} install -c conda-forge {package}"
     needs, in_use = facts.resolution, used_now(facts)
     cuda = Version(needs.cuda) if needs.cuda else in_use or releases()[0]
-    return f"{pip(facts)} install nvidia-{name}-cu{cuda.major}"
+    return f"{pip(facts)} install {wheel}-cu{cuda.major}"
 
 
 def _driver(facts: Facts, newest: str) -> str:
