@@ -212,6 +212,7 @@ def which(name: str, consumer: str | None = None, as_json: bool = False) -> None
 
 def _missing(name: str, consumer: str | None) -> ToolMissingError:
     from cudaswitch.bundled import bundles_cuda  # noqa: PLC0415  # only if nothing is found
+    from cudaswitch.compat.sonames import release_with_file  # noqa: PLC0415  # the same
     from cudaswitch.lookup import is_library  # noqa: PLC0415  # the same
 
     # What is named by a path need not be meant as a program.
@@ -222,9 +223,12 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
     decision = _asking_for(having) if having else None
     kit = decision.toolkit if decision else having[-1] if having else None
     why = f"`{name}` was not found in this shell"
-    hint = "check its name (nvcc, libcudart.so.12), or install what provides it"
     if kit:
         hint = f"cudaswitch use {kit.name}"
+    elif release := release_with_file(name):
+        hint = f"cudaswitch install {release}"
+    else:
+        hint = "check its name (nvcc, libcudart.so.12), or install what provides it"
     environment = active_environment(os.environ)
     # In such an environment, LD_LIBRARY_PATH is left alone.
     if is_library(name) and environment and bundles_cuda(environment.prefix):

@@ -132,6 +132,24 @@ def test_a_library_that_python_has_already(home: Home, env: Path) -> None:
     refused(missing, "`libnowhere.so.1` was not found", code=127, hint="check its name")
 
 
+@pytest.mark.parametrize(
+    ("library", "hint"),
+    [
+        ("libcudart.so.10.1", "cudaswitch install 10.1"),
+        ("libcudart.so.11.0", "cudaswitch install 11"),
+        ("libcublas.so.10", "cudaswitch install 10.2"),
+        ("libcusolver.so.10", "cudaswitch install 11.0"),
+        ("libnvJitLink.so.12", "cudaswitch install 12"),
+        ("libcudart.so.99", "check its name"),
+        ("libcudart.so.x", "check its name"),
+        ("libcublas.so.11.11.3.6", "check its name"),
+    ],
+)
+def test_a_library_of_no_toolkit_here_names_the_release(home: Home, library, hint) -> None:
+    told = home.run("which", library, PATH="/usr/bin:/bin")
+    refused(told, f"`{library}` was not found", code=127, hint=hint)
+
+
 def test_for_a_program_a_library_and_a_name(home: Home, env: Path, link, tmp_path: Path) -> None:
     """A program, a library and a name each get the library that the loader finds for them."""
     inner = link(tmp_path / "in/libinner.so.1")

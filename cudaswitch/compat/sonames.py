@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from cudaswitch.compat.drivers import releases
 from cudaswitch.compat.tables import read_table, rows_of
 from cudaswitch.versions import Version
+
+_NUMBERED_AS_CUDA = ("cupti", "nvJitLink", "nvfatbin")
+"""Libraries whose number is CUDA's own in all releases, so that no row has to say."""
 
 
 @lru_cache
@@ -50,3 +54,16 @@ def differing(libraries: tuple[str, ...], one: Version, other: Version) -> str |
         if mine and theirs and mine != theirs:
             return mine
     return None
+
+
+def release_with_file(name: str) -> Version | None:
+    """Return the newest CUDA release, or whole major, with a library such as libcufft.so.10.
+
+    None for what is no library of a toolkit, or is of no known release.
+    """
+    library, _, number = name.removeprefix("lib").partition(".so.")
+    known = (*_NUMBERED_AS_CUDA, *(name for name, _ in _table()))
+    if library not in known or not number.replace(".", "").isdecimal():
+        return None
+    newest = releases_with(library, number)[-1]
+    return newest if any(cuda.starts_with(newest) for cuda in releases()) else None
