@@ -46,9 +46,11 @@ def resolved(environment: Environment, kits: Sequence[Toolkit]) -> Resolution:
 
     resolution = resolve(facts_of(Path(environment.prefix)), kits, absent=absent)
     if not resolution.runs:
+        from shlex import quote  # noqa: PLC0415  # only refusals need it
+
+        why = f"`cudaswitch resolve -p {quote(environment.prefix)}` explains why"
         raise UnfitError(
-            f"what `{environment.prefix}` holds cannot run here: `cudaswitch resolve` explains why",
-            resolution.hint,
+            f"what `{environment.prefix}` holds cannot run here: {why}", resolution.hint
         )
     return resolution
 

@@ -13,7 +13,7 @@ from adoptable import names, toolkit, write
 from checks import refused, snapshot, succeeded
 from homes import Home
 from shells.conda import conda_prefix
-from tools import executable
+from tools import executable, root_only
 
 
 def test_a_name_that_begins_anothers_is_that_one(home: Home, tmp_path: Path) -> None:
@@ -326,3 +326,17 @@ def test_removing_forgets_it_and_leaves_it_there(home: Home, tmp_path: Path) -> 
     succeeded(home.run("remove", "11.2.152+cudnn8.1.1", "11.2.152"))
     assert snapshot(place) == before
     refused(home.run("exec", "11.2", "--", "true"), "not installed", hint="install")
+
+
+@root_only
+def test_sudo_says_that_it_fills_roots_store(home: Home, tmp_path: Path) -> None:
+    kit, said = toolkit(tmp_path / "cuda-12.4", "12.4.131"), "root's own store"
+    called = {"SUDO_UID": "12345", "CUDASWITCH_HOME": ""}
+    for variables, is_said in (
+        (called, True),
+        (called | {"CUDASWITCH_HOME": str(home.store)}, False),
+        (called | {"SUDO_UID": "0"}, False),
+    ):
+        done = home.run("adopt", kit, **variables)
+        succeeded(done)
+        assert (said in done.stderr) is is_said

@@ -13,7 +13,7 @@ from cudaswitch.adopting import adopt as adopt_toolkit
 from cudaswitch.adopting import adoption, set_damaged_aside
 from cudaswitch.changing import OwnStore, own_store
 from cudaswitch.cli import output
-from cudaswitch.cli.outcome import tell_of_building
+from cudaswitch.cli.outcome import tell_of_building, tell_of_roots
 from cudaswitch.cli.refreshing import brought_up_to_date
 from cudaswitch.errors import StoreError
 from cudaswitch.holders import Holding, holdings, without_toolkit
@@ -61,6 +61,7 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
     if not only_looks:
         for kit in kits:
             tell_of_building(kit, store.compiler_of(kit))
+        tell_of_roots(store)
     elif not kits:
         talk.say("no toolkit found on this machine")
     elif not all(known):

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from cudaswitch import sources, talk
 from cudaswitch.changing import own_store
 from cudaswitch.cli import options, output
-from cudaswitch.cli.outcome import tell_of_building, tell_of_no_toolkit
+from cudaswitch.cli.outcome import tell_of_building, tell_of_no_toolkit, tell_of_roots
 from cudaswitch.cli.refreshing import bring_up_to_date
 from cudaswitch.cli.wanting import (
     LIBRARY_OF_FILE,
@@ -118,3 +118,4 @@ def install(
     for name, kit in made.items():
         talk.line(name)
         tell_of_building(kit, store.compiler_of(kit))
+    tell_of_roots(store)

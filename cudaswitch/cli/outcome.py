@@ -8,6 +8,7 @@ from pathlib import Path
 from cudaswitch import talk
 from cudaswitch.compat.compilers import glibc_limit
 from cudaswitch.detect.machine import glibc
+from cudaswitch.environments import sudo_caller
 from cudaswitch.hostcompiler import what_compiles
 from cudaswitch.platforms import current_platform
 from cudaswitch.programs import search_path
@@ -52,3 +53,12 @@ def tell_of_no_toolkit(store: Store) -> None:
         what = f"cudaswitch install {quote_request(cuda)}"
         what += f" --platform {platform}" if platform != current_platform() else ""
     talk.hint(f"{what}, and the two will be combined")
+
+
+def tell_of_roots(store: Store) -> None:
+    """Say that `sudo` has filled root's store, which nobody else looks at, unless one was named."""
+    if sudo_caller() and not os.environ.get("CUDASWITCH_HOME"):
+        talk.say(
+            f"this is in root's own store, `{store.home.folder}`, which other users do not use"
+        )
+        talk.hint("run it without sudo for a store of your own")
