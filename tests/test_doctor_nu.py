@@ -24,7 +24,7 @@ def nu(patient: Patient, require: Callable[[str], str]) -> Callable[[str], str]:
             text=True,
             check=False,
             stdin=subprocess.DEVNULL,
-            cwd=patient.home.path,
+            cwd=patient.env.get("PWD", patient.home.path),
             env=patient.home.env | patient.env,
         )
         assert "Error: " not in done.stderr
@@ -66,3 +66,16 @@ def test_what_is_installed_is_loaded_by_a_new_shell(
     assert fix == "cudaswitch init --install nu --yes; exec nu"
     nu(f"{fix} --version")
     assert (patient.home.store / "init/nu.nu").is_file()
+
+
+def test_what_is_appended_is_in_the_file(
+    patient: Patient, nu: Callable[[str], str], tmp_path: Path
+) -> None:
+    kit, file = patient.adopt("12.4.131"), tmp_path / "project/.env"
+    (file.parent / ".vscode").mkdir(parents=True)
+    file.write_text("EDITOR=vi")
+    (file.parent / ".cuda-version").write_text("12.4\n")
+    patient.env["PWD"] = str(file.parent)
+    assert nu(fixes(nu)["CS085"]) == ""
+    assert file.read_text().splitlines()[:2] == ["EDITOR=vi", f"CUDA_HOME={kit}"]
+    assert "CS085" not in fixes(nu)

@@ -24,6 +24,8 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 _EXTERNAL = {"nu": "^"}
 """What makes a shell run a program, and not its own command of the same name."""
+_APPENDS = {"nu": "o>>"}
+"""How a shell has a command's output appended to a file."""
 
 REPAIR = "cudaswitch verify --repair"
 """It says what to do if nothing tells any more what a toolkit is made of."""
@@ -101,7 +103,7 @@ def copy(facts: Facts, path: str) -> str:
 def append(facts: Facts, file: str, *lines: str, ended: bool) -> str:
     """Spell a command that appends lines; `ended` tells whether the file's last line has an end."""
     words = " ".join(word(facts, line) for line in (lines if ended else ("", *lines)))
-    return f"printf '%s\\n' {words} >> {word(facts, file)}"
+    return f"printf '%s\\n' {words} {_APPENDS.get(facts.shell, '>>')} {word(facts, file)}"
 
 
 def without(name: str, *leave: Folder) -> Relist:
