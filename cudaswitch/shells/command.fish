@@ -99,6 +99,7 @@ $CUDA_HOME:$CUDA_PATH:$CUDAToolkit_ROOT:$CUDACXX|$LD_LIBRARY_PATH|0$PATH[1]" \
             else if __cudaswitch_sure "$argv[2..]"
                 set want $__csw
             else
+                set -e __csw
                 # In a command substitution, this would not follow a redirection of stderr.
                 __cudaswitch_run want --for-use $argv[2..] | read --line want
                 set -l code $pipestatus[1]

@@ -58,7 +58,9 @@ function __cudaswitch_edited
     end
     test -n "$_cudaswitch_file"; or return 1
     __cudaswitch_content $_cudaswitch_file
-    test "=$__csw" != "=$_cudaswitch_text" -o ! -f $_cudaswitch_file
+    set -l now "$__csw"
+    set -e __csw
+    test "=$now" != "=$_cudaswitch_text" -o ! -f $_cudaswitch_file
 end
 
 # $__csw = Python's answer to the rest of the arguments. Python is asked, and complains, once as

@@ -194,6 +194,19 @@ class TestBackAndForth:
         assert f"`{kit.home}` is gone" in result.stderr
         assert foreign(result.snaps["4"]) == foreign(result.snaps["3"])
 
+    @told_apart
+    def test_no_variable_is_left_behind(self, shell: Shell, tmp_path: Path) -> None:
+        """What is looked at, at a prompt in a tree, or for a choice that fails, is not kept."""
+        someone = make_person(tmp_path / "person", (shell.name,))
+        (someone.home.path / ".cuda-version").write_text("11.8\n")
+        away = f"mv {shell.quote(str(someone.kits[0].home))} {shell.quote(str(tmp_path / 'away'))}"
+        listed = "set --names" if shell is FISH else "set"
+        steps = [shell.prompt, shell.prompt, listed, away, "cudaswitch use 10.1", listed]
+        result = someone.play(shell, *steps)
+        names = [one for one in result.stdout.splitlines() if one.startswith(("_csw", "__csw"))]
+        assert names == []
+        assert result.stderr.startswith("cudaswitch: ")
+
     @integrated
     def test_dash_returns_to_nothing(self, shell: Shell, person: Person) -> None:
         result = person.play(shell, "cudaswitch use 10.1", "cudaswitch use -").check()
