@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
+
+import pytest
 
 from cudaswitch.archives import unpacking
 from cudaswitch.toolkit import Entry, Package
 
 LINUX_TAG = "py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64"
 Unpack = Callable[..., Package]
+NOTHING_IGNORED = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+"""For tests in which Python must not pass over an exception while it cleans up."""
 
 
 def checked_unpack(base: Path, path: Path) -> Package:
@@ -50,6 +56,20 @@ def check_entries(tree: Path, entries: tuple[Entry, ...]) -> None:
     mode = 0o755 | (tree.stat().st_mode & (stat.S_IWGRP | stat.S_ISGID))
     for folder in (path for path in tree.rglob("*") if path.is_dir() and not path.is_symlink()):
         assert stat.S_IMODE(folder.stat().st_mode) == mode
+
+
+@contextmanager
+def interrupted_when_closed() -> Iterator[None]:
+    """Let Ctrl-C come while an archive's thread ends, and check that it gets through."""
+    end = Thread.join
+
+    def join(thread: Thread, timeout: float | None = None) -> None:
+        end(thread, timeout)
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Thread, "join", join)
+        yield
 
 
 def by_path(package: Package) -> dict[str, Entry]:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import ctypes
 import zipfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 import raw_archives as raw
-from archive_checks import LINUX_TAG, Unpack, by_path, checked_unpack, write
+from archive_checks import (
+    LINUX_TAG,
+    NOTHING_IGNORED,
+    Unpack,
+    by_path,
+    checked_unpack,
+    interrupted_when_closed,
+    write,
+)
 from builders import (
     CUDNN_ARCHIVES,
     FORMS,
@@ -28,6 +37,7 @@ from builders import (
     tar_archive,
     wheel,
 )
+from cudaswitch.archives.unpacking import identify
 from cudaswitch.toolkit import Entry
 from cudaswitch.versions import parse_request
 
@@ -35,6 +45,15 @@ from cudaswitch.versions import parse_request
 @pytest.fixture
 def unpack(tmp_path: Path) -> Unpack:
     return partial(checked_unpack, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "build", [*(partial(cudatoolkit_10_1, form=form) for form in FORMS), cudnn_archive]
+)
+@NOTHING_IGNORED
+def test_an_interrupt_while_a_file_is_closed(tmp_path: Path, build: Callable[..., Path]) -> None:
+    with interrupted_when_closed():
+        identify(build(tmp_path))
 
 
 # conda packages

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import builders
-from archive_checks import by_path, checked_unpack
+from archive_checks import NOTHING_IGNORED, by_path, checked_unpack, interrupted_when_closed
 from builders import HELLO_CU, RUNFILE_ERAS, File, Link, Packing, RunfileEra, Tree
 from checks import refused, succeeded
 from cudaswitch.archives import unpacking
@@ -108,6 +108,14 @@ def test_the_toolkit_and_nothing_else(tmp_path: Path, era: RunfileEra, packing: 
     else:
         extra = {"include"} if era == "10.1-10.2" else set()
         assert tops == {"bin", "nvvm", "targets", "extras", "version.txt"} | extra
+
+
+@pytest.mark.parametrize("era", RUNFILE_ERAS)
+@NOTHING_IGNORED
+def test_an_interrupt_while_a_runfile_is_closed(tmp_path: Path, era: RunfileEra) -> None:
+    path = small(tmp_path, era)
+    with interrupted_when_closed():
+        unpacking.identify(path)
 
 
 def test_what_a_file_is_called_does_not_decide(tmp_path: Path) -> None:

@@ -189,10 +189,12 @@ class CondaZip(CondaLayout):
 
     def _component(self, record: Record, content: Iterator[bytes]) -> Generator[Member, None, None]:
         info = self._components[record.name] == CondaComponent.info
-        for member in _tar_members(content, "zstd"):
-            if member.path and _in_info(member.path) != info:
-                raise UnsafeError(f"{shown(member.path)} is in the wrong part of the package")
-            yield member
+        # Closed here, as an interrupt while Python cleans it up by itself would be lost.
+        with closing(_tar_members(content, "zstd")) as members:
+            for member in members:
+                if member.path and _in_info(member.path) != info:
+                    raise UnsafeError(f"{shown(member.path)} is in the wrong part of the package")
+                yield member
 
 
 def _tar_members(pieces: Iterator[bytes], form: str) -> Generator[Member, None, None]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
 from itertools import chain
 
 from cudaswitch.archives.components import component_of, evidence, is_settled, named_component
@@ -59,7 +60,8 @@ class Runfile(Layout):
 
     def members(self) -> Generator[Member, None, None]:
         self.source.read(self._header.offset)
-        yield from self._toolkit(tar_members(self._header.tar(self.source.pieces())), set())
+        with closing(tar_members(self._header.tar(self.source.pieces()))) as members:
+            yield from self._toolkit(members, set())
 
     glance = members
 
@@ -69,7 +71,9 @@ class Runfile(Layout):
         """Yield the toolkit's members under their paths in it; the first one of a path wins."""
         for member in members:
             if not inner and member.kind == "file" and _INNER.fullmatch(member.path):
-                yield from self._toolkit(_opened(member), taken, inner=True)
+                # Closed here, as an interrupt while Python cleans it up by itself would be lost.
+                with closing(_opened(member)) as inside:
+                    yield from self._toolkit(inside, taken, inner=True)
                 continue
             path = _place(member.path)
             if path is None or path in taken or _is_folder_link(member, path):
@@ -168,7 +172,7 @@ def _is_release(version: Version) -> bool:
     return len(version.parts) > 2 and version.parts[2] < _UPDATES
 
 
-def _opened(member: Member) -> Iterator[Member]:
+def _opened(member: Member) -> Generator[Member, None, None]:
     """Yield the members of a runfile that is itself a member."""
     content = map(bytes, member.content)
     start = b""
