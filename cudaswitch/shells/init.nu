@@ -46,14 +46,18 @@ def __cudaswitch_ready [request] {
     if (__cudaswitch_there ($want | split row : | first)) { $want }
 }
 
-# The text of a version file, null if it is another user's, or longer than Python accepts.
+# The text of a version file, null if it is another user's, or longer than Python accepts, or in
+# UTF-16, which `decode` would read whatever it is told.
 def __cudaswitch_text [file] {
     try {
         let own = (%ls --long --directory $'/proc/($nu.pid)' | get 0.user)
         let found = (%ls --long --directory ($file | path expand) | get 0)
         # A link leads to whatever file its owner likes.
         let owners = [$found.user (%ls --long --directory $file | get 0.user)]
-        if $found.type == file and ($owners | all {|it| $it in [$own root] }) and $found.size <= 4096b { %open --raw $file | decode utf-8 }
+        if $found.type == file and ($owners | all {|it| $it in [$own root] }) and $found.size <= 4096b {
+            let bytes = (%open --raw $file | into binary)
+            if ($bytes | bytes at 0..1) not-in [0x[ff fe] 0x[fe ff]] { $bytes | decode utf-8 }
+        }
     } catch { null }
 }
 

@@ -226,6 +226,8 @@ BROKEN = {
     "cudnn alone": "cudnn 7.6\n",
     "binary": "\x00\xff\x1b[31m\n",
     "a version before zero": "10.1\x00 and more\n",
+    "UTF-16": "10.1\n".encode("utf-16").decode("latin-1"),
+    "UTF-16, high byte first": "\xfe\xff" + "10.1\n".encode("utf-16-be").decode("latin-1"),
     "empty": "",
     "not installed": "9.2\n",
     "a bad mode": "cuda 10.1\nlibraries perhaps\n",
