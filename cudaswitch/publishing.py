@@ -172,5 +172,6 @@ def _is_range(name: str) -> bool:
 
 
 def _prefixes(version: Version) -> list[str]:
-    parts = str(version).split(".")
+    # As numbers: `010` and `10` mean the same, so neither may have an answer of its own.
+    parts = list(map(str, version.parts))
     return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]

@@ -15,7 +15,7 @@ from checks import PYTHON, refused, snapshot, succeeded
 from homes import Home
 from preloaded import preloaded
 from shells.conda import conda_prefix
-from stock import BARE, FULL, answers, stored, toolkit
+from stock import BARE, FULL, answers, kit, stored, toolkit
 from tools import console_script
 
 
@@ -60,6 +60,20 @@ def test_versions_are_compared_as_numbers(home: Home, tmp_path: Path) -> None:
     assert (answers(home)["10.1"], answers(home)["10"]) == ("10.1.243", "10.10.1")
     done = home.run("exec", "10.1", "--", "printenv", "CUDA_HOME")
     assert succeeded(done)[0].endswith("/10.1.243")
+
+
+def test_ready_answers_compare_numbers_too(home: Home, tmp_path: Path) -> None:
+    """A version that begins with a zero is the number without it, also where shells look."""
+    for version in ("10.0.130", "010.1"):
+        succeeded(home.run("install", toolkit(tmp_path, version)))
+    for request in ("10", "010", "10.1", "010.1"):
+        done = home.run("exec", request, "--", "printenv", "CUDA_HOME")
+        assert succeeded(done) == [str(kit(home, "010.1"))]
+    assert answers(home)["10"] == answers(home)["10.1"] == "010.1"
+    succeeded(home.run("install", toolkit(tmp_path, "10.1.243")))
+    for request in ("10", "010", "10.1"):
+        (place,) = succeeded(home.run("exec", request, "--", "printenv", "CUDA_HOME"))
+        assert Path(place).name == "10.1.243" == answers(home).get(request, "10.1.243")
 
 
 REFUSALS = {
