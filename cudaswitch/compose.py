@@ -32,7 +32,7 @@ REAL_FOLDERS = frozenset({"", "bin", "lib64", "include", "nvvm", "nvvm/lib64", "
 """Folders of a composed toolkit that are never a link, because packages meet in them, links are
 added or, for `bin`, because nvcc looks for its parts beside the folder that it was called in."""
 
-_LIBRARY_FOLDER = re.compile(r"(?:targets/[^/]+/)?lib(?:64)?/(.+)")
+_LIBRARY_FOLDER = re.compile(r"(?:targets/[^/]+/|(?:cuda_)?cccl/)?lib(?:64)?/(.+)")
 _INCLUDE_FOLDER = re.compile(r"targets/[^/]+/include/(.+)")
 _FOLDER_LINK = re.compile(r"lib|lib64|include|targets/[^/]+(?:/(?:lib|lib64|include))?")
 _TRIPLES = {"linux-64": "x86_64-linux", "linux-aarch64": "sbsa-linux"}
@@ -42,7 +42,8 @@ def place(package: Package, path: str) -> str | None:
     """Tell where a package's file belongs in a composed toolkit, None for nowhere.
 
     Libraries go to `lib64` and headers to `include`, whether the maker keeps them in
-    `lib`, `lib64` or `targets/<triple>`; win-64 packages keep their layout.
+    `lib`, `lib64` or `targets/<triple>`; win-64 packages keep their layout. CCCL's wheels from
+    13.2 on have a `lib` of their own, whose CMake files look for headers beside the common one.
     """
     if package.root:
         if not path.startswith(package.root + "/"):
@@ -95,8 +96,8 @@ def compose(
                 whole.setdefault(folder, set()).add(package.id)
             inside = entry.path[len(package.root) + 1 :] if package.root else entry.path
             if where in leaves or entry.copy or entry.placeholder or where != inside:
-                for folder in parents(where):
-                    whole[folder].add("")
+                for folder in (*parents(where), *parents(inside)):
+                    whole.setdefault(folder, set()).add("")
             leaves.setdefault(where, _Leaf(package, entry, tree / entry.path))
     # Where one package has a folder and another a link of that name, the link wins.
     leaves = {at: leaf for at, leaf in leaves.items() if leaves.keys().isdisjoint(parents(at))}

@@ -49,6 +49,30 @@ def test_libraries_have_numbers_of_their_own(home: Home, tmp_path: Path) -> None
     assert succeeded(home.run("install", *wheels)) == ["12.4.131"]
 
 
+@pytest.mark.parametrize("own", ["cuda_cccl", "cccl"])
+def test_cmake_finds_cccl_where_its_files_look_for_headers(
+    home: Home, tmp_path: Path, own: str
+) -> None:
+    """As in the wheels of 13.2, and of 13.3 to 13.5: `lib` is not beside `include`."""
+    at = f"nvidia/cu13/{own}/lib/cmake/thrust/thrust-header-search.cmake"
+    tree = {
+        at: b'find_path(X thrust/version.h "${CMAKE_CURRENT_LIST_DIR}/../../../include/cccl")',
+        f"nvidia/cu13/{own}/LICENSE": b"x",
+        "nvidia/cu13/include/cccl/thrust/version.h": b"x",
+    }
+    cccl = builders.wheel(tmp_path, "nvidia-cuda-cccl", "13.2.75", "py3-none-any", tree=tree)
+    compiler = {"nvidia/cu13/bin/nvcc": b"x"}
+    nvcc = builders.wheel(tmp_path, "nvidia-cuda-nvcc", "13.2.78", "py3-none-any", tree=compiler)
+    assert succeeded(home.run("install", cccl, nvcc)) == ["13.2.78"]
+    toolkit = home.store / "toolkits/13.2.78"
+    searches = toolkit / "lib64/cmake/thrust/thrust-header-search.cmake"
+    assert searches.read_bytes() == tree[at]
+    assert (searches.parent / "../../../include/cccl/thrust/version.h").is_file()
+    # CMake looks in folders named after the package, too: what it finds there must not come first.
+    assert [file.name for file in (toolkit / own).rglob("*")] == ["LICENSE"]
+    assert succeeded(home.run("verify")) == []
+
+
 @pytest.mark.parametrize("tree", [{}, {"lib/libx.so": builders.Link("../targets/libx.so")}])
 @pytest.mark.parametrize("name", ["cuda-nvcc", "cuda-cudart"])
 def test_what_depends_on_them_is_none_of_them(
