@@ -78,7 +78,8 @@ def ask(environment: Environment) -> Answer:
         return Answer(want, caution=caution)
     if resolution.cuda is None or resolution.bundled:
         return Answer(None, caution=caution)
-    library = f" with cuDNN {resolution.cudnn}" if resolution.cudnn else ""
+    loads = resolution.request and resolution.request[1]
+    library = f" with cuDNN {resolution.cudnn}" if loads else ""
     return Answer(
         None,
         NotInstalledError(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from cudaswitch.detect.facts import facts_of
 from cudaswitch.resolver import Resolution, resolve
+from cudaswitch.toolkit import Toolkit
 
 SITE = "lib/python3.8/site-packages"
 WINDOWS_SITE = "Lib/site-packages"
@@ -72,9 +74,9 @@ class Env:
         text = f"{head}__version__ = '{version}'\ndebug = False\n{line}\ngit_version = 'abc'\n"
         self.file("torch/version.py", text + ("hip: Optional[str] = None\n" if typed else ""))
 
-    def resolve(self, **machine: str) -> Resolution:
+    def resolve(self, toolkits: Sequence[Toolkit] = (), **machine: str) -> Resolution:
         machine.setdefault("driver", NEW_DRIVER)
-        return resolve(facts_of(self.prefix, **machine), [])
+        return resolve(facts_of(self.prefix, **machine), toolkits)
 
 
 def cudnn_pin(cuda: int, version: str) -> str:

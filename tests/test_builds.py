@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from handmade import toolkit
 from made_environments import SITE, WINDOWS_SITE, Env, notes
 
 BUILD_INFO = "import collections\nbuild_info = collections.OrderedDict({})\n"
@@ -242,6 +243,49 @@ def test_a_gpu_that_runs_the_code_of_an_older_one_is_told_so(env):
     answer = env.resolve(cc="8.9")
     assert answer.runs
     assert any("which runs code for 8.7" in text for text in notes(answer))
+
+
+# cuDNN inside a wheel whose CUDA is a toolkit's.
+
+
+@pytest.mark.parametrize(
+    ("dist", "version", "kits", "chosen"),
+    [
+        ("mxnet-cu101", "1.5.1", ["10.1.243"], "10.1.243"),
+        ("mxnet-cu101", "1.7.0", ["10.1.243+cudnn8.0.5"], "10.1.243+cudnn8.0.5"),
+        ("mxnet-cu101", "1.8.0", ["10.1.243", "10.1.243+cudnn7.6.5"], "10.1.243+cudnn7.6.5"),
+        (
+            "mxnet-cu102",
+            "1.9.1",
+            ["10.2.89+cudnn7.6.5", "10.2.89+cudnn8.0.5"],
+            "10.2.89+cudnn8.0.5",
+        ),
+    ],
+)
+def test_mxnet_takes_cudnn_from_a_toolkit_from_1_8_on(env, dist, version, kits, chosen):
+    env.dist(dist, version)
+    answer = env.resolve([toolkit(name) for name in kits])
+    assert answer.toolkit == chosen
+
+
+def test_cudnn_inside_a_wheel_is_stated_and_not_asked_for(env):
+    env.dist("mxnet-cu101", "1.5.1")
+    answer = env.resolve()
+    assert (answer.cudnn, answer.hint) == ("7.6.0.64", "cudaswitch install 10.1")
+    assert any("its cuDNN is inside the wheel" in text for text in notes(answer))
+
+
+def test_cudnn_inside_a_wheel_quarrels_with_no_other(env):
+    env.dist("mxnet-cu102", "1.7.0")
+    env.dist("onnxruntime-gpu", "1.6.0")
+    assert env.resolve().hint == "cudaswitch install 10.2 --cudnn 8.0"
+
+
+def test_conda_s_mxnet_and_that_for_windows_load_cudnn(tmp_path):
+    env = Env(tmp_path / "env", WINDOWS_SITE)
+    env.dist("mxnet-cu101", "1.5.0")
+    env.write("python.exe", "")
+    assert env.resolve().request == ("10.1", "7.6")
 
 
 # The system that an environment is for.

@@ -181,7 +181,7 @@ def test_a_cudnn_that_lists_the_gpus_goes_before_others(framework, gpus, install
         (found("onnxruntime", "1.22.0", dist="onnxruntime-gpu"), "8.0", ("12.2", "9")),
         (tensorflow("2.18.1", "12.5.1", "9.3"), "8.0", ("12.5", "9.3")),
         (tensorflow("2.18.1", "12.5.1", "9.3"), "12.0", ("12.5", "9")),
-        (found("mxnet", "1.5.0", "10.1", "7.6.0.64", dist="mxnet-cu101"), "7.0", ("10.1", "7.6")),
+        (found("mxnet", "1.9.1", "10.2", "8", dist="mxnet-cu102"), "7.0", ("10.2", "8")),
         (torch("2.6.0", "12.6"), "8.0", ("12.6", None)),
     ],
 )
@@ -229,6 +229,8 @@ cupy13 = found("cupy", "14.2.0", "13", dist="cupy-cuda13x")
         (found("cupy", "13.0.0", "12"), {"driver": "470.57.02"}, "`cupy-cuda11x` 13.0.0"),
         (found("cupy", "14.0.0", "12"), {"driver": "470.57.02"}, "`cupy-cuda11x` 13 runs"),
         (found("mxnet", "1.9.1", "11.2"), {"driver": "440.33.01"}, "(`mxnet-cu102`)"),
+        (found("mxnet", "1.7.0", "10.1"), {"driver": "396.26"}, "1.7 for CUDA 9.2 (`mxnet-cu92`)"),
+        (found("mxnet", "1.7.0", "10.1"), {"driver": "390.46"}, "1.6 for CUDA 9.0 (`mxnet-cu90`)"),
         (found("onnxruntime", "1.27.0", "13.0"), {"driver": "535.1"}, "ONNX Runtime 1.26"),
         (found("cntk", "2.7", "10.0"), {"driver": "400.1"}, "CNTK 2.6 (CUDA 9.0)"),
         (found("cntk", "2.5", "9.0"), {"driver": "340.1"}, "NVIDIA driver 384.81 or newer"),

@@ -153,7 +153,7 @@ def test_the_cudnn_that_was_built_with_goes_before_a_newer_one():
 
 def test_a_cudnn_that_is_not_for_this_cuda():
     answer = resolve(
-        facts(torch("1.0.0", "9.1", origin="pip"), found("mxnet", "1.5.0", "9.1", "7.1.3")),
+        facts(torch("1.0.0", "9.1", origin="pip"), tensorflow("1.5.0", "9.1", "7.1")),
         [toolkit("9.1.85+cudnn7.6.5")],
     )
     assert "not for CUDA 9.1" in whys(answer)["9.1.85+cudnn7.6.5"]

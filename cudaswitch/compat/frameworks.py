@@ -155,6 +155,15 @@ class PrefixByPath(Row):
     before: Version | None = None
 
 
+class CudnnInside(Row):
+    """Pip packages for a system that have cuDNN inside them, though their CUDA is a toolkit's."""
+
+    source: str
+    confidence: str
+    os: str
+    before: Version
+
+
 class Takes(Row):
     """The toolkits, `oldest` to `newest`, that serve a framework built for none in particular."""
 
@@ -303,6 +312,10 @@ class Framework:
     @cached_property
     def prefix_by_path(self) -> PrefixByPath | None:
         return self._only("prefix_by_path", PrefixByPath)
+
+    @cached_property
+    def cudnn_inside(self) -> CudnnInside | None:
+        return self._only("cudnn_inside", CudnnInside)
 
     @cached_property
     def takes(self) -> Takes | None:

@@ -74,7 +74,7 @@ def resolve(
     )
     return Resolution(
         cuda=str(lead.cuda) if lead else None,
-        cudnn=str(lead.cudnn) if lead and lead.cudnn else None,
+        cudnn=str(draft.cudnn) if draft.cudnn else None,
         runs=draft.runs,
         bundled=draft.bundled,
         toolkit=draft.toolkit.name if draft.toolkit else None,
@@ -135,14 +135,16 @@ def one_for_all(draft: Draft) -> None:
     cuda = lead.cuda if lead else None
     if lead is None or cuda is None:
         return
-    cudnns = [need.cudnn for need in candidates if need.cudnn]
-    # If the one that leads names no cuDNN, another one may.
-    library = lead if lead.own or lead.cudnn else next((it for it in candidates if it.cudnn), lead)
+    cudnns = [need.cudnn_outside for need in candidates if need.cudnn_outside]
+    # If the one that leads loads no cuDNN, another one may.
+    loads = lead.own or lead.cudnn_outside
+    library = lead if loads else next((it for it in candidates if it.cudnn_outside), lead)
     for need in candidates:
         _compare(draft, lead, library, need)
     if not lead.own and not draft.facts.brings:
         _at_risk(draft, lead)
-    same = [cudnn for cudnn in cudnns if lead.cudnn is None or cudnn.major == lead.cudnn.major]
+    led = lead.cudnn_outside
+    same = [cudnn for cudnn in cudnns if led is None or cudnn.major == led.major]
     # Frameworks with their own CUDA load nothing of a toolkit: it only builds for `lead`.
     sharing = [lead] if lead.own else [need for need in candidates if same_major(need, cuda)]
     oldest = [need.built for need in sharing if need.built]
@@ -162,7 +164,7 @@ def _at_risk(draft: Draft, lead: Need) -> None:
                 f"brings its own CUDA {need.cuda}, and with the toolkit's libraries ahead of them"
                 " it loads those"
             )
-        elif need.cudnn and lead.cudnn and need.cudnn.major == lead.cudnn.major:
+        elif need.cudnn and lead.cudnn_outside and need.cudnn.major == lead.cudnn_outside.major:
             name = f"libcudnn.so.{need.cudnn.major}"
             text = (
                 f"brings its own cuDNN {need.cudnn} for CUDA {need.cuda}, and both load {name}:"
@@ -188,7 +190,8 @@ def _compare(draft: Draft, lead: Need, library: Need, need: Need) -> None:
     if need is lead or need.built is None or lead.built is None:
         return
     same_cuda = serves(lead.built, need.built, need.links)
-    same_cudnn = not (need.cudnn and library.cudnn) or need.cudnn.major == library.cudnn.major
+    one, two = need.cudnn_outside, library.cudnn_outside
+    same_cudnn = not (one and two) or one.major == two.major
     if same_cuda and same_cudnn:
         return
     asks = [

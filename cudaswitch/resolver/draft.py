@@ -69,6 +69,12 @@ class Draft:
         return found
 
     @property
+    def cudnn(self) -> Version | None:
+        """The cuDNN that is stated: one that is loaded, or else one inside a wheel."""
+        inside = (need.cudnn for need in self.with_cuda if need.cudnn_inside)
+        return (self.wanted and self.wanted.cudnn) or next(inside, None)
+
+    @property
     def request(self) -> tuple[str, str | None] | None:
         """The CUDA and the cuDNN to ask for, if a toolkit is wanted."""
         if self.wanted is None:

@@ -32,6 +32,8 @@ class Need(NamedTuple):
     """Whether it brings its CUDA itself."""
     reasons: tuple[Reason, ...]
     cudnn: Version | None = None
+    cudnn_inside: bool = False
+    """Whether that is inside it, and so not taken from a toolkit."""
     cuda_min: Version | None = None
     """The oldest CUDA that serves."""
     code: GpuCode | None = None
@@ -61,6 +63,11 @@ class Need(NamedTuple):
     def built(self) -> Version | None:
         """The release that it was built with, as exactly as is known."""
         return exactly(self.cuda, self.cuda_min) if self.cuda else None
+
+    @property
+    def cudnn_outside(self) -> Version | None:
+        """The cuDNN that it loads, None if it has its own inside."""
+        return None if self.cudnn_inside else self.cudnn
 
     @property
     def links(self) -> tuple[str, ...]:
@@ -120,11 +127,15 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         least = minimum.source if minimum else cite(row) if row else ""
         reasons.append(Reason(f"it takes CUDA {cuda_min.minor} or newer of that major", least))
     built = exactly(cuda, cuda_min)
-    own, serving, why = own_cuda(found, built, cudnn, facts)
+    inside = _has_cudnn(found, facts.os)
+    outside = None if inside else cudnn
+    own, serving, why = own_cuda(found, built, outside, facts)
     reasons.append(why)
+    if inside:
+        reasons.append(inside)
     lack: Lack | None = None
     if own:
-        old, lack = lack_of(found, serving, cuda_min or cuda, cudnn, facts)
+        old, lack = lack_of(found, serving, cuda_min or cuda, outside, facts)
         reasons += old
     else:
         reasons += bound_reasons(found.framework, built)
@@ -134,6 +145,7 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         own=own,
         reasons=tuple(reasons),
         cudnn=cudnn,
+        cudnn_inside=inside is not None,
         cuda_min=cuda_min,
         code=_code(found, cuda, facts.platform),
         serving=serving,
@@ -142,6 +154,14 @@ def need_of(found: FoundFramework, facts: Facts) -> Need:
         by_home=finds_by_home(found, built, facts),
         by_path=by_path(found, serving, facts),
     )
+
+
+def _has_cudnn(found: FoundFramework, os: str) -> Reason | None:
+    """Say that a wheel has its cuDNN inside, None if it is not known to."""
+    rule = found.framework.cudnn_inside if _published(found) else None
+    if rule is None or rule.os != os or not within(found.release, None, rule.before):
+        return None
+    return Reason("its cuDNN is inside the wheel", cite(rule))
 
 
 def without_cuda(found: FoundFramework, reason: Reason, hint: str | None = None) -> Need:
