@@ -134,6 +134,9 @@ def test_a_release_has_one_default_build_on_each_system():
         ("nvrtc", "11.1.1", "libnvrtc.so.11.1"),
         ("nvrtc", "11.7", "libnvrtc.so.11.2"),
         ("nvrtc", "12.4", "libnvrtc.so.12"),
+        ("nvToolsExt", "8.0.61", "libnvToolsExt.so.1"),
+        ("nvToolsExt", "10.1", "libnvToolsExt.so.1"),
+        ("nvToolsExt", "12.0.1", "libnvToolsExt.so.1"),
     ],
 )
 def test_the_name_of_a_library(library, cuda, name):
