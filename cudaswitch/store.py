@@ -153,6 +153,11 @@ def _alias_in(path: str) -> str:
         raise StoreError(f"cannot read `{path}`: {error.strerror}", hint) from None
 
 
+def reported(error: StoreError) -> None:
+    """Do not say why something is skipped: the caller does, with a better hint."""
+    _told.add(error.message)
+
+
 def _first_of(file: str) -> str:
     return read_regular(file, _SMALL_BYTES, head=True).decode(errors="replace")
 

@@ -147,6 +147,18 @@ def test_a_toolkit_that_is_adopted_again_gets_a_new_record(home: Home, tmp_path:
     succeeded(home.run("exec", "9.0", "--", "true"))
 
 
+def test_nothing_advises_to_repair_what_is_beyond_repair(stocked: Home, tmp_path: Path) -> None:
+    library = tmp_path / "cuda/lib64/libcudart.so.9.0"
+    builders.elf_library(library, "libcudart.so.9.0", {"x": 1})
+    succeeded(stocked.run("adopt", tmp_path / "cuda", "--as", "9.0.176"))
+    (stocked.store / "toolkits/9.0.176" / MANIFEST).write_text("{")
+    (stocked.store / "toolkits/10.1.243/version.json").unlink()
+    done = stocked.run("verify", "--repair")
+    assert done.returncode == 1
+    assert "cudaswitch adopt PATH" in done.stderr and "repaired 1 file" in done.stderr
+    assert "hint: cudaswitch verify --repair" not in done.stderr
+
+
 def test_a_damaged_toolkit_that_was_installed_is_repaired(stocked: Home, tmp_path: Path) -> None:
     """`adopt` does not set aside what `verify --repair` can repair."""
     record = stocked.store / "toolkits/10.1.243" / MANIFEST

@@ -9,12 +9,13 @@ from cudaswitch import talk
 from cudaswitch.changing import OwnStore
 from cudaswitch.cli.refreshing import bring_up_to_date
 from cudaswitch.download.cache import workplace
-from cudaswitch.errors import CudaswitchError
+from cudaswitch.errors import CudaswitchError, StoreError
 from cudaswitch.install import Artifact
 from cudaswitch.mending import let_in, mend_package, mend_toolkit, origin, put_away, recipe_of
 from cudaswitch.paths import cache
 from cudaswitch.sources.exact import bring_exactly, of_package
 from cudaswitch.staging import require_writable
+from cudaswitch.store import read_toolkit, reported
 from cudaswitch.toolkit import Package
 from cudaswitch.verifying import Finding, check
 
@@ -60,6 +61,8 @@ def repair_all(
             # No toolkit is composed of damaged packages.
             if not any(f"packages/{at}" in failures for at in recipe.toolkit.packages):
                 recipes[owner] = recipe
+        if owner in failures:
+            _keep_from_advising(store, name)
     if recipes or not failures:
         # In one change: the answers are published once, when all records can be read.
         with store.changing():
@@ -70,6 +73,14 @@ def repair_all(
     for error in failures.values():
         talk.caution(error)
     return not failures
+
+
+def _keep_from_advising(store: OwnStore, name: str) -> None:
+    """Let nothing advise to repair a toolkit's record, which is beyond repair."""
+    try:
+        read_toolkit(store.home.toolkits / name)
+    except StoreError as error:
+        reported(error)
 
 
 @contextmanager
