@@ -200,7 +200,9 @@ def recipe_of(store: OwnStore, name: str) -> Recipe:
 
     Raises StoreError if a package of it is missing, or nothing tells what it is made of.
     """
-    kit = _toolkit(store.home.toolkits / name)
+    folder = store.home.toolkits / name
+    kit = _toolkit(folder)
+    is_recorded = kit.base is not None
     packages = []
     for at in kit.packages:
         package = read_package(store.home.packages / at)
@@ -220,7 +222,7 @@ def recipe_of(store: OwnStore, name: str) -> Recipe:
         if bare is None:
             raise StoreError(
                 f"the toolkit that {kit.name} is based on is no longer known",
-                f"cudaswitch remove {kit.name}",
+                f"delete `{folder}`, then adopt that toolkit again: cudaswitch adopt PATH",
             )
         kit = kit._replace(base=bare.path, source=bare.source)
     if away := out_of_reach(kit):
@@ -228,9 +230,12 @@ def recipe_of(store: OwnStore, name: str) -> Recipe:
         based = f"the toolkit `{kit.ground}` that {kit.name} is based on"
         raise StoreError(f"{based} is out of reach; {why}", hint)
     if not os.path.isdir(kit.ground):
+        # Without a record, there is nothing that `remove` could find, or `adopt` could replace.
         raise StoreError(
             f"the toolkit `{kit.ground}` that {kit.name} is based on is gone",
-            f"adopt it again where it is now, or run cudaswitch remove {kit.name}",
+            f"adopt it again where it is now, or run cudaswitch remove {kit.name}"
+            if is_recorded
+            else f"delete `{folder}`, then adopt that toolkit where it is now",
         )
     return Recipe(kit, tuple(packages))
 

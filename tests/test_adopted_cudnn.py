@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import builders
 from adoptable import names, toolkit, write
 from builders import HELLO_CU
 from checks import inodes_in, refused, snapshot, succeeded
+from cudaswitch.paths import MANIFEST
 from homes import Home, make_home
 
 ORDERS = ("adopt", "install"), ("install", "adopt")
@@ -267,6 +269,27 @@ def test_nothing_is_laid_over_one_that_is_gone(home: Home, tmp_path: Path) -> No
     assert name in dict(names(home))
     succeeded(home.run("install", "--force", cudnn))
     assert (home.store / "toolkits" / name / "include/cuda.h").resolve().is_relative_to(gone)
+
+
+@pytest.mark.parametrize("is_lost", [False, True], ids=["it is gone", "its record is damaged too"])
+def test_what_cannot_find_its_base_by_itself(home: Home, tmp_path: Path, is_lost: bool) -> None:
+    """Nothing but the record tells the base; `remove` knows only toolkits that have one."""
+    place, moved = toolkit(tmp_path / "cuda"), tmp_path / "moved"
+    cudnn = builders.cudnn_archive(tmp_path, "8.3.1-8.4", "8.1.1.33", "11.2")
+    succeeded(home.run("adopt", place))
+    [name] = succeeded(home.run("install", cudnn))
+    place.rename(moved)
+    kits = home.store / "toolkits"
+    for damaged in (name, "11.2.152") if is_lost else (name,):
+        (kits / damaged / MANIFEST).write_text("{")
+    done = home.run("verify", "--repair")
+    assert done.returncode == 1
+    assert f"\nhint: delete `{kits / name}`, then adopt that toolkit" in done.stderr
+    assert "cudaswitch remove" not in done.stderr
+    shutil.rmtree(kits / name)
+    succeeded(home.run("adopt", moved))
+    assert dict(names(home)) == {"11.2.152": None, name: "8.1.1.33"}
+    succeeded(home.run("verify"))
 
 
 @pytest.mark.parametrize("is_removed", [False, True])
