@@ -202,7 +202,8 @@ $_CUDASWITCH_KEPT$_CUDASWITCH_UNEXPORTED"
     test -n "$lib" -a -n "$ld" -a -n "$CONDA_PREFIX$VIRTUAL_ENV"; and return
     set -g --path _cudaswitch_ld_was $ld
     set -g _cudaswitch_ld "$LD_LIBRARY_PATH"
-    set -g _cudaswitch_ld_was_set set
+    # This shell itself may have had a list without elements.
+    test -z "$ld" -a "$_cudaswitch_ld_was_set" = bare; or set -g _cudaswitch_ld_was_set set
     test -z "$ld" -a -n "$_CUDASWITCH_LD"; and set -g _cudaswitch_ld_was_set
     set -g _cudaswitch_besides $home:$home:$home:$home/bin/nvcc
 end

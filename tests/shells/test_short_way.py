@@ -260,3 +260,15 @@ def test_a_child_shell_has_not_seen_what_was_there(
     steps = ["cudaswitch use 10.1", shell.set("LD_LIBRARY_PATH", ""), child]
     person.play(shell, *steps, LD_LIBRARY_PATH=None).check()
     assert read_env(tmp_path / "seen")["LD_LIBRARY_PATH"] == ""
+
+
+def test_a_list_without_elements_after_an_environment(person: Person, tmp_path: Path) -> None:
+    """After a hook, fish knows what was there before as it did: no list gets an empty element."""
+    person.pin("11.8", conda_prefix(tmp_path / "a"))
+    session = Session(person, tmp_path, FISH, CONDAS[0])
+    enter, leave = session.steps("a out")
+    # An entry in front of ours takes the long way, and the end of each step is a prompt.
+    steps = ["set -gx PATH /mine $PATH", f"{enter}\n{FISH.prompt}", f"{leave}\n{FISH.prompt}"]
+    steps = ["set -gx CUDA_PATH /own\nset -gx LD_LIBRARY_PATH\ncudaswitch use 10.1", *steps]
+    result = session.play(*steps, "cudaswitch off\ncount $LD_LIBRARY_PATH", load=True)
+    assert (result.stdout, result.stderr) == ("0\n", "")
