@@ -169,7 +169,9 @@ def test_runtimes_of_pypi_with_cudnn(
     words = ["install", major, "--from", "pypi", "--components", components]
     done = home.run(*words, **offline)
     [bare] = succeeded(done)
-    assert "no nvcc: PyPI has none before CUDA 13; for building use --from nvidia" in done.stderr
+    assert (
+        "no working nvcc: PyPI's first is in 13.0.1; for building use --from nvidia" in done.stderr
+    )
     [library] = wheels.glob("nvidia_cudnn*.whl")
     [name] = succeeded(home.run("install", library))
     assert name == f"{bare}+cudnn{cudnn}"

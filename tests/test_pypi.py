@@ -349,7 +349,7 @@ def test_an_open_range_takes_the_newest_of_its_release(wheelhouse: Path, tmp_pat
     assert str(delivery.toolkit) == "13.0.3"
 
 
-def test_before_13_there_is_a_runtime_and_it_says_so(
+def test_before_13_0_1_there_is_a_runtime_and_it_says_so(
     wheelhouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Before 13, as in cuda-toolkit 12.9.1's METADATA, each piece has the major in its name."""
@@ -370,9 +370,16 @@ def test_before_13_there_is_a_runtime_and_it_says_so(
         "pypi:nvidia-cuda-nvcc-cu12==12.9.86",
     }
     said = capsys.readouterr().err
-    assert "no nvcc: PyPI has none before CUDA 13; for building use --from nvidia" in said
+    assert "no working nvcc: PyPI's first is in 13.0.1; for building use --from nvidia" in said
     bring("13", tmp_path)
     assert "nvcc" not in capsys.readouterr().err
+    # The nvcc of 13.0.0 lacks `bin/crt/link.stub`, and its cicc is where it does not look.
+    add_meta(wheelhouse, "13.0.0", PINS_13_0_2)
+    bring("13.0.0", tmp_path)
+    assert "no working nvcc" in capsys.readouterr().err
+    sought = Sought(("cuda",), parse_request("13.0"))
+    found = pypi.listed(sought, platform=current_platform(), offline=False)
+    assert {str(one.version): one.has_nvcc for one in found} == {"13.0.2": True, "13.0.0": False}
 
 
 def test_other_platforms(wheelhouse: Path, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """CUDA 11.8 and later from PyPI, through pip: all pieces of exactly one release.
 
-Releases before 13 are only for running: PyPI has all of them but nvcc (`nvidia-cuda-nvcc-cu12`
-has only ptxas and libdevice).
+Releases before 13.0.1 are only for running: PyPI has all of them but nvcc (`nvidia-cuda-nvcc-cu12`
+has only ptxas and libdevice, and the nvcc of 13.0.0 lacks what it links with).
 
 NVIDIA's `cuda-toolkit` says for each release which version of which piece belongs to it. Left
 to itself, pip mixes releases: the wheels' own requirements name no versions, and nvcc 13.0
@@ -43,8 +43,9 @@ from cudaswitch.sources.wheel_tags import markers_and_tags, tags_of
 from cudaswitch.talk import say
 from cudaswitch.versions import Request, Version
 
-_FIRST_NVCC = 13
-"""The first CUDA whose wheels hold nvcc; those of 11 and 12 have only what it calls."""
+_FIRST_NVCC = Version("13.0.1")
+"""The first CUDA whose wheels hold an nvcc that works: those of 11 and 12 have only what it calls;
+those of 13.0.0 have no `bin/crt/link.stub`, and cicc where nvcc does not look for it."""
 
 _CUDNN_FOR = (13, 12, 11)
 """The CUDA majors that cuDNN has wheels for."""
@@ -84,7 +85,7 @@ def _pins(
 ) -> tuple[Version, dict[str, SpecifierSet]]:
     release = choose_release(request, _offered(offline), offline=offline)
     if not _has_nvcc(release):
-        say(f"no nvcc: PyPI has none before CUDA {_FIRST_NVCC}; for building use --from nvidia")
+        say(f"no working nvcc: PyPI's first is in {_FIRST_NVCC}; for building use --from nvidia")
     [meta] = _download({_META: SpecifierSet(f"=={release}")}, workdir, platform, offline)
     pins = parse_pins(_metadata(meta), components, platform, f"CUDA {release}")
     if request.wanted_cudnn:
@@ -227,7 +228,7 @@ def nvidia_release(text: str) -> Version | None:
 
 
 def _has_nvcc(release: Version) -> bool:
-    return release.major >= _FIRST_NVCC
+    return release >= _FIRST_NVCC
 
 
 def choose_release(
