@@ -87,7 +87,8 @@ def _edited(path: Path, name: str, value: Value | None) -> tuple[str, str]:
             )
     if value is None:
         table.pop(last, None)
-        if outer and not table.as_string().strip():
+        # A table that is spread over several lines (`mirrors.conda = ...`) has no `as_string`.
+        if outer and not tomlkit.dumps(table).strip():
             document.pop(outer[0])
     else:
         table[last] = list(value) if isinstance(value, tuple) else value

@@ -114,3 +114,15 @@ def test_a_wrong_variable_keeps_no_value_from_the_file(home: Home) -> None:
     done = home.run("config", "set", "libraries", "never", CUDASWITCH_WAIT="long")
     assert done.returncode == 0
     assert "cached answers, hooks and shims were not updated: `wait`, as" in done.stderr
+
+
+def test_one_of_several_keys_with_dots_is_removed(home: Home) -> None:
+    conda, pypi, jobs = "mirrors.conda = 'http://a/'\n", "mirrors.pypi = '/b'\n", "jobs = 2  # x\n"
+    for order in ((conda, pypi, jobs), (conda, jobs, pypi)):
+        file = written(home, "".join(order))
+        succeeded(home.run("config", "unset", "mirrors.pypi"))
+        assert file.read_text() == conda + jobs
+        succeeded(home.run("config", "unset", "mirrors.conda"))
+        assert file.read_text() == jobs
+    succeeded(home.run("config", "set", "mirrors.conda", "http://c/"))
+    assert file.read_text() == f'{jobs}\n[mirrors]\nconda = "http://c/"\n'
