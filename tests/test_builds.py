@@ -230,6 +230,19 @@ def test_the_gpus_that_a_release_has_code_for(env, case):
     assert all(reason.source for reason in answer.reasons)
 
 
+@pytest.mark.parametrize(
+    ("version", "cc", "says"),
+    [
+        ("2.15.0", "8.9", "this build has code for 8.6, which runs"),
+        ("2.14.1", "12.1", "this build has code for 12.0, which runs"),
+        ("2.14.1", "13.0", "none of it for this GPU"),  # without PTX
+    ],
+)
+def test_the_newest_torch_has_code_and_no_ptx(env, version, cc, says):
+    env.dist("torch", version)
+    assert any(says in text for text in notes(env.resolve(cc=cc)))
+
+
 def test_what_the_project_publishes_says_nothing_of_conda_and_of_other_builds(env):
     env.conda("pytorch", "2.8.0", "cuda128_mkl_py312_h1234567_300")
     assert env.resolve(cc="6.1").runs
