@@ -231,6 +231,7 @@ cupy13 = found("cupy", "14.2.0", "13", dist="cupy-cuda13x")
         (found("mxnet", "1.9.1", "11.2"), {"driver": "440.33.01"}, "(`mxnet-cu102`)"),
         (found("mxnet", "1.7.0", "10.1"), {"driver": "396.26"}, "1.7 for CUDA 9.2 (`mxnet-cu92`)"),
         (found("mxnet", "1.7.0", "10.1"), {"driver": "390.46"}, "1.6 for CUDA 9.0 (`mxnet-cu90`)"),
+        (found("mxnet", "1.6.0", "10.1"), {"driver": "410.48"}, "1.6 for CUDA 9.2 (`mxnet-cu92`)"),
         (found("onnxruntime", "1.27.0", "13.0"), {"driver": "535.1"}, "ONNX Runtime 1.26"),
         (found("cntk", "2.7", "10.0"), {"driver": "400.1"}, "CNTK 2.6 (CUDA 9.0)"),
         (found("cntk", "2.5", "9.0"), {"driver": "340.1"}, "NVIDIA driver 384.81 or newer"),

@@ -62,11 +62,11 @@ class Reader(Row):
 
 
 class Build(Row):
-    """A published build: framework `version` (prefix) for `cuda` and `cudnn`.
+    """A build: framework `version` (prefix) for `cuda` and `cudnn`.
 
-    `default` is what a plain install gives; others carry their `tag`. `cuda_min` is the
-    oldest toolkit that serves it, if that is not `cuda` itself. `before` is the first
-    release that is no longer built this way, where rows apply onward.
+    `default` is what a plain install gives; others carry their `tag`. `cuda_min` is the oldest
+    toolkit that serves it, if that is not `cuda` itself. `before` is the first release that is no
+    longer built this way, where rows apply onward. No index has it if it is not `published`.
     """
 
     source: str
@@ -79,6 +79,7 @@ class Build(Row):
     tag: str | None = None
     default: bool = True
     before: Version | None = None
+    published: bool = True
 
     def holds(self, version: Version) -> bool:
         """Tell whether the row, applied onward, holds for a release."""
@@ -271,7 +272,8 @@ class Framework:
 
     @cached_property
     def builds(self) -> tuple[Build, ...]:
-        return tuple(map(Build.typed, rows_of(self._data, "rows")))
+        """The published builds."""
+        return tuple(it for it in map(Build.typed, rows_of(self._data, "rows")) if it.published)
 
     def code_of(self, version: Version, cuda: Version, platform: str) -> Code | None:
         """Find what the published build of a release for `cuda` holds code for.

@@ -205,7 +205,8 @@ def _others(need: Need, facts: Facts) -> Iterator[Build]:
     if release is None:
         return
     builds = [build for build in need.framework.builds if build.os in (None, facts.os)]
-    same = [build for build in _current(need, release, facts.os) if build.tag]
+    current = _current(need, release, facts.os)
+    same = [build for build in current if build.tag and build.published]
     older = [build for build in builds if build.version < release]
     newer = [build for build in builds if build.version > release]
     yield from sorted(same, key=lambda build: build.cuda, reverse=True)
