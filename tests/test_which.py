@@ -140,6 +140,7 @@ def test_a_library_that_python_has_already(home: Home, env: Path) -> None:
         ("libcublas.so.10", "cudaswitch install 10.2"),
         ("libcusolver.so.10", "cudaswitch install 11.0"),
         ("libnvJitLink.so.12", "cudaswitch install 12"),
+        ("libcudart.so.12.1", "check its name"),
         ("libcudart.so.99", "check its name"),
         ("libcudart.so.x", "check its name"),
         ("libcublas.so.11.11.3.6", "check its name"),

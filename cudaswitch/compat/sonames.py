@@ -66,4 +66,5 @@ def release_with_file(name: str) -> Version | None:
     if library not in known or not number.replace(".", "").isdecimal():
         return None
     newest = releases_with(library, number)[-1]
-    return newest if any(cuda.starts_with(newest) for cuda in releases()) else None
+    is_known = any(cuda.starts_with(newest) for cuda in releases())
+    return newest if is_known and soname(library, newest) == name else None
