@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
+
 from cudaswitch.download.access import ANYBODY
 from cudaswitch.download.cache import Cache, file_sha256
 from cudaswitch.download.several import WantedFile, fetch_all
@@ -50,7 +52,8 @@ def of_package(package: Package) -> Exact:
 
 def of_locked(row: Locked, platform: str) -> Exact:
     """Return the file that a row of a lock file names, for a toolkit of that platform."""
-    origin = f"pypi:{row.name}=={row.version}" if row.source == "pypi" else row.url
+    wheel = f"pypi:{canonicalize_name(row.name)}=={row.version}"
+    origin = wheel if row.source == "pypi" else row.url
     return Exact(row.file, origin, row.sha256, row.size, row.source, platform)
 
 

@@ -37,4 +37,4 @@ def test_wheels_that_are_not_here_offline(home: Home, tmp_path: Path) -> None:
     kit = LockedToolkit("13.0", None, current_platform(), "13.0.2", (row,))
     (tmp_path / "cuda.lock").write_text(lock_text([kit]))
     done = home.run("sync", "--offline", cwd=tmp_path)
-    refused(done, "offline do not have nvidia_nvvm==13.0.88", hint="then sync with --from-dir DIR")
+    refused(done, "offline do not have nvidia-nvvm==13.0.88", hint="then sync with --from-dir DIR")

@@ -235,6 +235,9 @@ def test_wheels_from_a_folder_and_a_mirrored_index(machines: list[Home], tmp_pat
     [kit] = read_lock(lock)
     assert {row.source for row in kit.packages} == {"pypi"}
     [name] = succeeded(first.run("sync", "--lock", lock, **no_index(wheels)))
+    other = make_home(tmp_path / "other")
+    assert succeeded(other.run("install", *choice, **no_index(wheels))) == [name]
+    assert manifests(other) == manifests(first)
     succeeded(first.run("mirror", tree, *choice, **no_index(wheels)))
     with plain_server(tree) as url:
         pip = {"PIP_CONFIG_FILE": "/dev/null", "PIP_NO_INDEX": None, "PIP_FIND_LINKS": None}
