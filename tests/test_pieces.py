@@ -12,6 +12,7 @@ from homes import Home
 from stock import stored
 
 NVCC, CUDART = ("nvcc", "12.4.131"), ("runtime", "12.4.127")
+LINK: builders.Tree = {"lib/libx.so": builders.Link("../targets/libx.so")}
 LIBRARY = {"nvcc": "nvvm/lib64/libnvvm.so", "runtime": "lib/libcudart.so.12", "cublas": "lib/x"}
 
 
@@ -73,8 +74,13 @@ def test_cmake_finds_cccl_where_its_files_look_for_headers(
     assert succeeded(home.run("verify")) == []
 
 
-@pytest.mark.parametrize("tree", [{}, {"lib/libx.so": builders.Link("../targets/libx.so")}])
-@pytest.mark.parametrize("name", ["cuda-nvcc", "cuda-cudart"])
+@pytest.mark.parametrize(
+    ("name", "tree"),
+    [
+        *((name, tree) for name in ("cuda-nvcc", "cuda-cudart") for tree in ({}, LINK)),
+        ("cuda-toolkit", {}),
+    ],
+)
 def test_what_depends_on_them_is_none_of_them(
     home: Home, tmp_path: Path, name: str, tree: builders.Tree
 ) -> None:
@@ -85,3 +91,13 @@ def test_what_depends_on_them_is_none_of_them(
     assert stored(home)["toolkits"] == []
     rest = conda(tmp_path, "cuda-nvcc-tools", {"bin/nvcc": b"x"})
     assert succeeded(home.run("install", empty, rest)) == ["12.4.131"]
+
+
+def test_a_wheel_that_only_requires_others(home: Home, tmp_path: Path) -> None:
+    """`pip download "cuda-toolkit[nvcc]"` leaves the wheel cuda-toolkit beside the others."""
+    empty = builders.wheel(tmp_path, "cuda-toolkit", "12.4.1", "py2.py3-none-any", tree={})
+    hint = "it has no files: install it together with what it depends on, in one command"
+    refused(home.run("install", empty), "cannot be made from cuda-toolkit alone", hint=hint)
+    assert succeeded(home.run("install", empty, wheel(tmp_path, *NVCC))) == ["12.4.131"]
+    assert not list((home.store / "toolkits/12.4.131").glob("*.dist-info"))
+    assert succeeded(home.run("verify")) == []

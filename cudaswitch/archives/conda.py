@@ -96,10 +96,11 @@ class CondaLayout(Layout):
         name, build = _string(index, "name"), _string(index, "build")
         version = Version(_string(index, "version"))
         listed = self.listed()
-        component = component_of(name, self.witness.proofs.union(*map(evidence, listed or ())))
         types = {each.type for each in listed.values()} if listed is not None else {None}
-        if component in ("nvcc", "cudart") and not types & {"file", None}:
+        if named_component(name) in ("cuda", "nvcc", "cudart") and not types & {"file", None}:
             component = METAPACKAGE
+        else:
+            component = component_of(name, self.witness.proofs.union(*map(evidence, listed or ())))
         return checked_package(
             Package(
                 name=name,

@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterable, Iterator
 
 from packaging.utils import canonicalize_name
 
-from cudaswitch.archives.components import CUDA_NUMBERED, component_of
+from cudaswitch.archives.components import CUDA_NUMBERED, component_of, named_component
 from cudaswitch.archives.faults import DamagedError, ForeignError, UnsafeError, shown
 from cudaswitch.archives.layout import Layout, checked_package, cuda_release, text_of, whole
 from cudaswitch.archives.limits import FILE_LIST_BYTES, METADATA_BYTES
@@ -22,7 +22,7 @@ from cudaswitch.archives.members import Member, safe_path
 from cudaswitch.archives.placing import Placing
 from cudaswitch.archives.streams import Source
 from cudaswitch.archives.zips import ZipDirectory
-from cudaswitch.toolkit import Package
+from cudaswitch.toolkit import METAPACKAGE, Package
 from cudaswitch.versions import Version
 
 PLATFORM_TAGS = {
@@ -42,6 +42,9 @@ _POST_RELEASE = re.compile(r"\.(post[0-9]{1,4})\Z", re.ASCII)
 _ROOT_CUDA = re.compile(r"/cu([0-9]{2})\Z")
 _RECORD_HASH = re.compile(r"sha256=([A-Za-z0-9_-]{43})", re.ASCII)
 _RECORD_SIZE = re.compile(r"[0-9]{1,18}", re.ASCII)
+_NOWHERE = "nvidia"
+"""The root of a wheel that has nothing but its metadata, such as cuda-toolkit: none of it is in
+that folder, so none of it belongs in a toolkit."""
 LIMITS = {"METADATA": METADATA_BYTES, "WHEEL": METADATA_BYTES, "RECORD": FILE_LIST_BYTES}
 
 
@@ -87,12 +90,16 @@ class Wheel(Layout):
         name = canonicalize_name(metadata["Name"])
         if canonicalize_name(self._stem) != canonicalize_name(f"{name}-{metadata['Version']}"):
             raise UnsafeError(f"{shown(self._stem)} and its METADATA name different packages")
-        component = component_of(name, self.witness.proofs)
+        is_empty = all(path.startswith(f"{self._stem}.dist-info/") for path in self.witness.paths)
+        if is_empty and named_component(name) == "cuda":
+            component = METAPACKAGE
+        else:
+            component = component_of(name, self.witness.proofs)
         # The same version packed again, such as 12.4.127.post1 of CCCL, is another build of it.
         repacked = _POST_RELEASE.search(metadata["Version"])
         version = Version(_POST_RELEASE.sub("", metadata["Version"]))
         suffix = _SUFFIX.search(name)
-        root = self._root(name)
+        root = _NOWHERE if component == METAPACKAGE else self._root(name)
         return checked_package(
             Package(
                 name=name,
