@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from handmade import toolkit
+from cudaswitch.resolver import resolve
+from handmade import facts, found, toolkit, torch
 from made_environments import SITE, WINDOWS_SITE, Env, notes
 
 BUILD_INFO = "import collections\nbuild_info = collections.OrderedDict({})\n"
@@ -267,6 +268,7 @@ def test_a_gpu_that_runs_the_code_of_an_older_one_is_told_so(env):
         ("mxnet-cu101", "1.5.1", ["10.1.243"], "10.1.243"),
         ("mxnet-cu101", "1.7.0", ["10.1.243+cudnn8.0.5"], "10.1.243+cudnn8.0.5"),
         ("mxnet-cu101", "1.8.0", ["10.1.243", "10.1.243+cudnn7.6.5"], "10.1.243+cudnn7.6.5"),
+        ("mxnet-cu101", "1.8.0", ["10.1.243"], None),
         (
             "mxnet-cu102",
             "1.9.1",
@@ -291,11 +293,43 @@ def test_cudnn_inside_a_wheel_is_stated_and_not_asked_for(env):
 def test_cudnn_inside_a_wheel_quarrels_with_no_other(env):
     env.dist("mxnet-cu102", "1.7.0")
     env.dist("onnxruntime-gpu", "1.6.0")
-    assert env.resolve().hint == "cudaswitch install 10.2 --cudnn 8.0"
+    answer = env.resolve()
+    assert (answer.cudnn, answer.hint) == ("8.0.3", "cudaswitch install 10.2 --cudnn 8.0")
+    env.dist("paddlepaddle-gpu", "2.1.0")
+    answer = env.resolve()
+    assert not answer.runs
+    assert any("1.6.0 asks for CUDA 10.2 with cuDNN 8.0.3 and P" in text for text in notes(answer))
 
 
-def test_conda_s_mxnet_and_that_for_windows_load_cudnn(tmp_path):
-    env = Env(tmp_path / "env", WINDOWS_SITE)
+def test_cudnn_inside_a_wheel_is_not_what_it_asks_for(env):
+    env.dist("mxnet-cu101", "1.5.1")
+    env.dist("tensorflow-gpu", "2.0.0")
+    answer = env.resolve()
+    assert not answer.runs
+    assert any("1.5.1 asks for CUDA 10.1 and TensorFlow 2.0.0" in text for text in notes(answer))
+
+
+def test_cudnn_inside_a_wheel_serves_no_other():
+    mxnet = found("mxnet", "1.7.0", "10.2", "7.6.5", dist="mxnet-cu102")
+    answer = resolve(facts(found("onnxruntime", "1.6.0", "10.2", "8.0.3"), mxnet), [])
+    assert answer.runs and answer.request == ("10.2", "8.0")
+    answer = resolve(facts(torch("1.5.1", "9.2", "7.6.5"), mxnet), [])
+    assert not any("libcudnn.so.7" in reason.text for reason in answer.reasons)
+    # PyTorch's is for itself.
+    cupy = found("cupy", "13.3.0", "12", dist="cupy-cuda12x")
+    assert resolve(facts(torch("2.6.0", "12.4", "9.1.0"), cupy), []).cudnn is None
+
+
+def test_conda_s_cuda_serves_a_wheel_with_cudnn_inside(env):
+    env.conda("cudatoolkit", "10.1.243", "h6bb024c_0")
+    env.dist("mxnet-cu101", "1.5.1")
+    assert env.resolve().bundled
+
+
+def test_conda_s_mxnet_and_that_for_windows_load_cudnn(env, tmp_path):
+    env.conda("mxnet", "1.5.0", "gpu_mkl_cuda101_0")
+    assert not any("inside the wheel" in text for text in notes(env.resolve()))
+    env = Env(tmp_path / "other", WINDOWS_SITE)
     env.dist("mxnet-cu101", "1.5.0")
     env.write("python.exe", "")
     assert env.resolve().request == ("10.1", "7.6")

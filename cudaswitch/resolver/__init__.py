@@ -195,7 +195,8 @@ def _compare(draft: Draft, lead: Need, library: Need, need: Need) -> None:
     if same_cuda and same_cudnn:
         return
     asks = [
-        f"{it.label} asks for CUDA {it.cuda}" + (f" with cuDNN {it.cudnn}" if it.cudnn else "")
+        f"{it.label} asks for CUDA {it.cuda}"
+        + (f" with cuDNN {it.cudnn_outside}" if it.cudnn_outside else "")
         for it in (library if same_cuda else lead, need)
     ]
     if lead.own:
