@@ -262,13 +262,27 @@ def test_a_child_shell_has_not_seen_what_was_there(
     assert read_env(tmp_path / "seen")["LD_LIBRARY_PATH"] == ""
 
 
-def test_a_list_without_elements_after_an_environment(person: Person, tmp_path: Path) -> None:
-    """After a hook, fish knows what was there before as it did: no list gets an empty element."""
+@pytest.mark.parametrize(
+    ("added", "count"),
+    [("", 0), ("\nset -a LD_LIBRARY_PATH /mine", 1)],
+    ids=["as it was", "something is added"],
+)
+def test_a_list_without_elements_after_an_environment(
+    person: Person, tmp_path: Path, added: str, count: int
+) -> None:
+    """After a hook, fish knows what was there before as it did: no list gets an empty element.
+
+    What was added to one in the meantime stays.
+    """
     person.pin("11.8", conda_prefix(tmp_path / "a"))
     session = Session(person, tmp_path, FISH, CONDAS[0])
     enter, leave = session.steps("a out")
     # An entry in front of ours takes the long way, and the end of each step is a prompt.
-    steps = ["set -gx PATH /mine $PATH", f"{enter}\n{FISH.prompt}", f"{leave}\n{FISH.prompt}"]
+    steps = [
+        "set -gx PATH /mine $PATH",
+        f"{enter}\n{FISH.prompt}",
+        f"{leave}{added}\n{FISH.prompt}",
+    ]
     steps = ["set -gx CUDA_PATH /own\nset -gx LD_LIBRARY_PATH\ncudaswitch use 10.1", *steps]
     result = session.play(*steps, "cudaswitch off\ncount $LD_LIBRARY_PATH", load=True)
-    assert (result.stdout, result.stderr) == ("0\n", "")
+    assert (result.stdout, result.stderr) == (f"{count}\n", "")
