@@ -141,9 +141,11 @@ def test_a_library_that_python_has_already(home: Home, env: Path) -> None:
         ("libcusolver.so.10", "cudaswitch install 11.0"),
         ("libnvJitLink.so.12", "cudaswitch install 12"),
         ("libcudart.so.12.1", "check its name"),
+        ("libcudart.so.12.", "check its name"),
         ("libcudart.so.99", "check its name"),
         ("libcudart.so.x", "check its name"),
         ("libcublas.so.11.11.3.6", "check its name"),
+        ("libavutil.so.12", "check its name"),
     ],
 )
 def test_a_library_of_no_toolkit_here_names_the_release(home: Home, library, hint) -> None:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from cudaswitch.compat.drivers import releases
 from cudaswitch.compat.tables import read_table, rows_of
-from cudaswitch.versions import Version
+from cudaswitch.versions import Version, is_version
 
 _NUMBERED_AS_CUDA = ("cupti", "nvJitLink", "nvfatbin")
 """Libraries whose number is CUDA's own in all releases, so that no row has to say."""
@@ -63,7 +63,7 @@ def release_with_file(name: str) -> Version | None:
     """
     library, _, number = name.removeprefix("lib").partition(".so.")
     known = (*_NUMBERED_AS_CUDA, *(name for name, _ in _table()))
-    if library not in known or not number.replace(".", "").isdecimal():
+    if library not in known or not is_version(number):
         return None
     newest = releases_with(library, number)[-1]
     is_known = any(cuda.starts_with(newest) for cuda in releases())
