@@ -8,7 +8,7 @@ from cudaswitch.compat.drivers import releases
 from cudaswitch.compat.tables import read_table, rows_of
 from cudaswitch.versions import Version, is_version
 
-_NUMBERED_AS_CUDA = ("cupti", "nvJitLink", "nvfatbin")
+_NUMBERED_AS_CUDA = ("nvJitLink", "nvfatbin")
 """Libraries whose number is CUDA's own in all releases, so that no row has to say."""
 
 
