@@ -94,6 +94,25 @@ def test_a_pin_of_one_s_own_tells_what_an_environment_lacks(stocked: Home, env: 
     assert succeeded(stocked.run("exec", "--", "echo", "runs")) == ["runs"]
 
 
+def test_a_refusal_tells_only_what_is_to_be_installed(home: Home, env: Env) -> None:
+    """No cuDNN that is inside a wheel."""
+    active = {"VIRTUAL_ENV": str(env.prefix)}
+    env.dist("mxnet-cu101", "1.5.1")
+    done = home.run("exec", "auto", "--", "true", **active)
+    refused(done, "needs CUDA 10.1, which")
+    assert done.stderr.endswith("\nhint: cudaswitch install 10.1\n")
+    env.dist("onnxruntime-gpu", "1.2.0")
+    done = home.run("exec", "auto", "--", "true", **active)
+    refused(done, "needs CUDA 10.1 with cuDNN 7", hint="cudaswitch install 10.1 --cudnn 7")
+
+
+def test_what_explains_a_refusal_names_the_environment(home: Home, env: Env) -> None:
+    env.dist("cupy-cuda101", "7.8.0")
+    active = {"VIRTUAL_ENV": str(env.prefix), "CUDASWITCH_DRIVER": "384.81"}
+    done = home.run("exec", "auto", "--", "true", **active)
+    refused(done, f"cannot run here: `cudaswitch resolve -p '{env.prefix}'` explains why")
+
+
 def test_a_cudnn_that_is_named_goes_with_the_cuda_that_is_needed(stocked: Home, env: Env) -> None:
     env.dist("cupy-cuda101", "7.8.0")
     active = {"VIRTUAL_ENV": str(env.prefix)}
