@@ -340,3 +340,7 @@ def test_sudo_says_that_it_fills_roots_store(home: Home, tmp_path: Path) -> None
         done = home.run("adopt", kit, **variables)
         succeeded(done)
         assert (said in done.stderr) is is_said
+    done = home.run("install", builders.cudatoolkit_10_1(tmp_path), **called)
+    succeeded(done)
+    assert said in done.stderr
+    assert done.stderr.endswith("hint: run it without sudo for a store of your own\n")
