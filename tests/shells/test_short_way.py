@@ -286,3 +286,13 @@ def test_a_list_without_elements_after_an_environment(
     steps = ["set -gx CUDA_PATH /own\nset -gx LD_LIBRARY_PATH\ncudaswitch use 10.1", *steps]
     result = session.play(*steps, "cudaswitch off\ncount $LD_LIBRARY_PATH", load=True)
     assert (result.stdout, result.stderr) == (f"{count}\n", "")
+
+
+def test_a_prompt_looks_only_if_a_version_file_was_edited(person: Person, tmp_path: Path) -> None:
+    file = person.home.path / ".cuda-version"
+    file.write_text("11.8\n")
+    watch = "function __cudaswitch_look; echo looked; end"
+    edit = f"echo 10.1 > {FISH.quote(str(file))}"
+    result = person.play(FISH, FISH.prompt, watch, FISH.prompt, edit, FISH.prompt)
+    assert result.stdout == "looked\n"
+    assert result.stderr == ""
