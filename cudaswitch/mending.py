@@ -202,6 +202,7 @@ def recipe_of(store: OwnStore, name: str) -> Recipe:
     """
     folder = store.home.toolkits / name
     kit = _toolkit(folder)
+    # Without a record, there is nothing that `remove` could find, or `adopt` could replace.
     is_recorded = kit.base is not None
     packages = []
     for at in kit.packages:
@@ -230,7 +231,6 @@ def recipe_of(store: OwnStore, name: str) -> Recipe:
         based = f"the toolkit `{kit.ground}` that {kit.name} is based on"
         raise StoreError(f"{based} is out of reach; {why}", hint)
     if not os.path.isdir(kit.ground):
-        # Without a record, there is nothing that `remove` could find, or `adopt` could replace.
         raise StoreError(
             f"the toolkit `{kit.ground}` that {kit.name} is based on is gone",
             f"adopt it again where it is now, or run cudaswitch remove {kit.name}"

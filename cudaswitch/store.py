@@ -153,7 +153,7 @@ def _alias_in(path: str) -> str:
         raise StoreError(f"cannot read `{path}`: {error.strerror}", hint) from None
 
 
-def reported(error: StoreError) -> None:
+def already_told(error: StoreError) -> None:
     """Do not say why something is skipped: the caller does, with a better hint."""
     _told.add(error.message)
 

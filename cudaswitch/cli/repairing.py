@@ -15,7 +15,7 @@ from cudaswitch.mending import let_in, mend_package, mend_toolkit, origin, put_a
 from cudaswitch.paths import cache
 from cudaswitch.sources.exact import bring_exactly, of_package
 from cudaswitch.staging import require_writable
-from cudaswitch.store import read_toolkit, reported
+from cudaswitch.store import already_told, read_toolkit
 from cudaswitch.toolkit import Package
 from cudaswitch.verifying import Finding, check
 
@@ -80,7 +80,7 @@ def _keep_from_advising(store: OwnStore, name: str) -> None:
     try:
         read_toolkit(store.home.toolkits / name)
     except StoreError as error:
-        reported(error)
+        already_told(error)
 
 
 @contextmanager

@@ -342,7 +342,7 @@ class Framework:
         return kind.typed(row | {"source": self._data["sources"][row["source"]]}) if row else None
 
     def builds_of(self, version: Version, os: str) -> list[Build]:
-        """List the builds that a release can be, nearest row first, defaults before others."""
+        """List the builds of a release, published or not: nearest row first, defaults first."""
         fits = [build for build in self._rows(version) if build.os in (None, os)]
         older = [build for build in fits if build.version <= version]
         newer = [build for build in fits if build.version > version]

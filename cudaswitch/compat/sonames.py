@@ -62,7 +62,7 @@ def release_with_file(name: str) -> Version | None:
     None for what is no library of a toolkit, or is of no known release.
     """
     library, _, number = name.removeprefix("lib").partition(".so.")
-    known = (*_NUMBERED_AS_CUDA, *(name for name, _ in _table()))
+    known = (*_NUMBERED_AS_CUDA, *(listed for listed, _ in _table()))
     if library not in known or not is_version(number):
         return None
     newest = releases_with(library, number)[-1]
