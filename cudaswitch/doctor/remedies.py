@@ -229,7 +229,10 @@ def _newer_cudnn(facts: Facts, least: str) -> str:
 
 
 def _beside(facts: Facts, names: str) -> str:
-    """Bring a library that is not part of a toolkit: conda's package, or the wheel."""
+    """Bring a library that is not part of a toolkit.
+
+    `names` are that of conda's package, and that of the wheel up to its `-cu12`.
+    """
     package, wheel = names.split()
     if facts.environment and facts.environment.owner == "C":
         return f"{conda_program(facts.variables)} install -c conda-forge {package}"
