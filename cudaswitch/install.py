@@ -21,7 +21,7 @@ from cudaswitch.regular import toolkit_is_there
 from cudaswitch.sharing import shared
 from cudaswitch.staging import require_writable
 from cudaswitch.store import Store, all_stores, read_package, read_toolkit
-from cudaswitch.toolkit import Package, Toolkit, target_of
+from cudaswitch.toolkit import METAPACKAGE, Package, Toolkit, target_of
 from cudaswitch.versions import Version
 
 
@@ -166,8 +166,9 @@ def identified(
 ) -> list[tuple[Artifact, Package]]:
     """Identify files without unpacking them: sorted by id, each package once.
 
-    `platform` is the one that they are for, None for this machine's. Raises ArchiveError and
-    StoreError for what could not be installed.
+    `platform` is the one that they are for, None for this machine's. conda-forge's empty `cudnn`
+    is left out beside the libraries that it requires. Raises ArchiveError and StoreError for what
+    could not be installed.
     """
     from cudaswitch.archives.unpacking import identify  # noqa: PLC0415  # adopting needs none
 
@@ -177,6 +178,8 @@ def identified(
         _refuse_foreign(package, artifact, platform)
         _refuse_nameless(package, artifact)
         named.append((artifact, package))
+    if any(package.component == "cudnn" for _, package in named):
+        named = [one for one in named if (one[1].name, one[1].component) != ("cudnn", METAPACKAGE)]
     return _each_once(named)
 
 

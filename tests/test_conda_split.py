@@ -12,13 +12,13 @@ import pytest
 import builders
 from builders import HELLO_CU, conda_package, local_channel
 from builders.recipes import cudnn_headers, cudnn_libraries
-from checks import succeeded
+from checks import refused, succeeded
 from conda_channels import obtain, split_toolkit
 from cudaswitch.errors import RequestError, SourceError
 from cudaswitch.sources import Delivery
 from cudaswitch.versions import Version
 from folder_server import FolderServer
-from homes import make_home
+from homes import Home, make_home
 
 pytestmark = pytest.mark.toolkit
 
@@ -170,7 +170,7 @@ int main(void) { printf("%zu\\n", cudnnGetVersion()); return CUDNN_VERSION != cu
 """
 
 
-@pytest.mark.parametrize("door", ["channel", "files", "one by one"])
+@pytest.mark.parametrize("door", ["channel", "files", "one by one", "with the empty one"])
 def test_cudnn_in_pieces(split: Path, tmp_path: Path, door: str) -> None:
     """cuDNN in pieces becomes whole: headers, the linker's link and the library, of one build."""
     home = make_home(tmp_path)
@@ -196,7 +196,8 @@ def test_cudnn_in_pieces(split: Path, tmp_path: Path, door: str) -> None:
     else:
         succeeded(home.run("install", "13.0", "--from", "conda", **channels))
         files = [packages[0], packages[2]]
-        for some in [files] if door == "files" else [files[1:], files[:1]]:
+        doors = {"files": [files], "one by one": [files[1:], files[:1]]}
+        for some in doors.get(door, [[*files, packages[3]]]):
             done = home.run("install", *some)
             assert done.returncode == 0, done.stderr
     kits = json.loads(home.run("list", "--json").stdout)["toolkits"]
@@ -206,3 +207,9 @@ def test_cudnn_in_pieces(split: Path, tmp_path: Path, door: str) -> None:
     ran = home.run("exec", full, "--", "sh", "-ec", script, cwd=tmp_path)
     assert succeeded(ran) == ["91400"]
     assert succeeded(home.run("verify")) == []
+
+
+def test_an_empty_cudnn_alone(home: Home, tmp_path: Path) -> None:
+    *_, empty = cudnn_in_pieces(tmp_path)
+    hint = "it has no files: install it together with what it depends on, in one command"
+    refused(home.run("install", empty), "cannot be made from cudnn alone", hint=hint)

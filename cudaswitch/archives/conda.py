@@ -59,6 +59,8 @@ _BY_ARCH = {
 """(`platform`, `arch`) → platform, for packages that predate `subdir`."""
 CUDA_DEPENDENCIES = ("cuda-version", "cudatoolkit")
 
+_MAYBE_EMPTY = ("cuda", "nvcc", "cudart", "cudnn")
+"""Components whose names conda-forge has given to packages, too, that only depend on others."""
 _DEPENDENCY = re.compile(r"\s*([A-Za-z0-9_.-]+)\s*(\S*)")
 _BOUND = re.compile(r"(>=|<=|==|!=|>|<|=)?([0-9]+(?:\.[0-9]+)*)(?:\.?\*)?(?:\.?[a-z][a-z0-9]*)?")
 _BUILD_CUDA = re.compile(r"cuda_?([0-9]{1,2}\.[0-9]{1,2}|[0-9]{2,3})(?![0-9])")
@@ -97,7 +99,10 @@ class CondaLayout(Layout):
         version = Version(_string(index, "version"))
         listed = self.listed()
         types = {each.type for each in listed.values()} if listed is not None else {None}
-        if named_component(name) in ("cuda", "nvcc", "cudart") and not types & {"file", None}:
+        named = named_component(name)
+        # An earlier `libcudnn-dev` was links alone.
+        is_empty = not types if named == "cudnn" else not types & {"file", None}
+        if named in _MAYBE_EMPTY and is_empty:
             component = METAPACKAGE
         else:
             component = component_of(name, self.witness.proofs.union(*map(evidence, listed or ())))
