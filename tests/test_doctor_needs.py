@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 from doctoring import CASES, Patient
 
@@ -36,3 +37,21 @@ def test_a_library_to_load_goes_before_cuda_of_the_environment(patient: Patient)
         env=patient.home.env | patient.env,
     )
     assert done.stdout == f"{kit}/lib64\n", done.stderr
+
+
+def test_a_cudnn_inside_a_wheel_is_not_looked_for(patient: Patient) -> None:
+    kit = _toolkit_for(patient, "mxnet-cu101", "1.5.1", "10.1.243")
+    patient.lay_library(kit / "lib64", "libcudnn", "libcudnn.so.8", "8.0.5")
+    patient.in_shell("none")
+    assert "CS042" not in patient.codes(1)
+
+
+def _toolkit_for(patient: Patient, dist: str, version: str, release: str) -> Path:
+    """Lead the loader to a toolkit without cuDNN, in a virtualenv with a framework."""
+    env = patient.virtualenv()
+    env.dist(dist, version)
+    patient.activate(env)
+    kit = patient.toolkit(patient.work / "kit", release)
+    patient.env |= {"CUDA_HOME": str(kit), "LD_LIBRARY_PATH": f"{kit}/lib64"}
+    patient.on_path(kit / "bin")
+    return kit

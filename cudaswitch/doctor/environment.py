@@ -83,7 +83,7 @@ def _leaning(facts: Facts) -> list[ResolvedFramework]:
 
 def _wrong_cudnn(facts: Facts) -> Iterator[Found]:
     for one in _leaning(facts):
-        major = Version(one.cudnn).major if one.cudnn else None
+        major = Version(one.cudnn).major if one.cudnn and not one.cudnn_inside else None
         found = {
             name: at
             for name, at in facts.loads.items()

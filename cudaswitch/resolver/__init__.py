@@ -69,6 +69,7 @@ def resolve(
             loads=need.telling,
             by_home=need.by_home,
             by_path=tuple(dict.fromkeys(part.folder for part in need.by_path)),
+            cudnn_inside=need.cudnn_inside,
         )
         for need, verdict in zip(draft.needs, draft.verdicts, strict=True)
     )

@@ -142,7 +142,7 @@ class ResolvedFramework(NamedTuple):
     If it is not `known`, nothing says for which CUDA it is, and None means nothing. `loads` are
     the libraries whose names tell whether a toolkit is of a release that serves it; if `by_home`,
     it finds one by CUDA_HOME, without LD_LIBRARY_PATH. `by_path` are folders of its environment
-    that it looks in only by LD_LIBRARY_PATH.
+    that it looks in only by LD_LIBRARY_PATH. If `cudnn_inside`, it loads no other cuDNN.
     """
 
     name: str
@@ -157,9 +157,10 @@ class ResolvedFramework(NamedTuple):
     loads: tuple[str, ...] = ()
     by_home: bool = False
     by_path: tuple[str, ...] = ()
+    cudnn_inside: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        inside = ("title", "loads", "by_home", "by_path")
+        inside = ("title", "loads", "by_home", "by_path", "cudnn_inside")
         return {key: getattr(self, key) for key in self._fields if key not in inside}
 
 
