@@ -39,6 +39,25 @@ def test_a_library_to_load_goes_before_cuda_of_the_environment(patient: Patient)
     assert done.stdout == f"{kit}/lib64\n", done.stderr
 
 
+def test_a_toolkit_without_the_cudnn_that_a_framework_needs(patient: Patient) -> None:
+    kit = _toolkit_for(patient, "tensorflow", "2.4.4", "11.0.221")
+    patient.env["XLA_FLAGS"] = f"--xla_gpu_cuda_data_dir={kit}"
+    patient.in_shell("none")
+    found = {one["code"]: one for one in patient.findings(1)}["CS042"]
+    assert found["evidence"].endswith("TensorFlow 2.4.4 needs cuDNN 8.0: no libcudnn.so.8 is found")
+    assert found["fix"].startswith("cudaswitch install auto && ")
+    patient.lay_library(kit / "lib64", "libcudnn", "libcudnn.so.8", "8.0.5")
+    patient.in_shell("none")
+    assert "CS042" not in patient.codes(1)
+
+
+def test_a_wheel_s_cudnn_may_be_what_a_framework_loads(patient: Patient) -> None:
+    """JAX and ONNX Runtime load it by its path, also beside a toolkit's CUDA."""
+    _toolkit_for(patient, "onnxruntime-gpu", "1.23.2", "12.8.1", "nvidia-cudnn-cu12", "9.10.2.21")
+    patient.in_shell("none")
+    assert "CS042" not in patient.codes(1)
+
+
 def test_a_cudnn_inside_a_wheel_is_not_looked_for(patient: Patient) -> None:
     kit = _toolkit_for(patient, "mxnet-cu101", "1.5.1", "10.1.243")
     patient.lay_library(kit / "lib64", "libcudnn", "libcudnn.so.8", "8.0.5")
@@ -46,10 +65,12 @@ def test_a_cudnn_inside_a_wheel_is_not_looked_for(patient: Patient) -> None:
     assert "CS042" not in patient.codes(1)
 
 
-def _toolkit_for(patient: Patient, dist: str, version: str, release: str) -> Path:
+def _toolkit_for(patient: Patient, dist: str, version: str, release: str, *wheel: str) -> Path:
     """Lead the loader to a toolkit without cuDNN, in a virtualenv with a framework."""
     env = patient.virtualenv()
     env.dist(dist, version)
+    if wheel:
+        env.dist(*wheel)
     patient.activate(env)
     kit = patient.toolkit(patient.work / "kit", release)
     patient.env |= {"CUDA_HOME": str(kit), "LD_LIBRARY_PATH": f"{kit}/lib64"}

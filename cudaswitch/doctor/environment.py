@@ -81,19 +81,33 @@ def _leaning(facts: Facts) -> list[ResolvedFramework]:
     return [one for one in found if one.cuda and one.known and not one.bundled]
 
 
-def _wrong_cudnn(facts: Facts) -> Iterator[Found]:
+def _lacks_cudnn(facts: Facts) -> Iterator[Found]:
+    found = {
+        name: at
+        for name, at in facts.loads.items()
+        if re.fullmatch(r"libcudnn\.so\.\d+", name) and at
+    }
     for one in _leaning(facts):
-        major = Version(one.cudnn).major if one.cudnn and not one.cudnn_inside else None
-        found = {
-            name: at
-            for name, at in facts.loads.items()
-            if re.fullmatch(r"libcudnn\.so\.\d+", name) and at
-        }
-        if major and found and f"libcudnn.so.{major}" not in found:
+        if one.cudnn is None or one.cudnn_inside:
+            continue
+        major = Version(one.cudnn).major
+        name = f"libcudnn.so.{major}"
+        evidence = f"{one.title} {one.version} needs cuDNN {one.cudnn}"
+        if found and name not in found:
             name, at = next(iter(found.items()))
-            evidence = f"{one.title} {one.version} needs cuDNN {one.cudnn}, but {name} was found"
-            yield Found(f"{evidence} (`{at.path}`)", _auto(facts, one))
+            yield Found(f"{evidence}, but {name} was found (`{at.path}`)", _auto(facts, one))
             return
+        # If the runtime is not found either, one command brings both.
+        sought = name in facts.loads and not _brings_cudnn(facts, major)
+        if sought and not found and not any(_lacks_runtime(facts)):
+            yield Found(f"{evidence}: no {name} is found", _auto(facts, one))
+            return
+
+
+def _brings_cudnn(facts: Facts, major: int) -> bool:
+    """Tell whether the environment has a cuDNN, which some frameworks load by its path."""
+    cudnns = (part for part in facts.needs.carried if part.component == "cudnn")
+    return any((here := release_of(part.version)) and here.major == major for part in cudnns)
 
 
 def _other_nvcc(facts: Facts) -> Iterator[Found]:
@@ -220,10 +234,10 @@ RULES = (
     Rule(
         "CS042",
         "error",
-        "Another cuDNN major than the framework needs",
+        "The cuDNN that a framework needs is not found",
         "libcudnn.so.7, .8 and .9 do not replace each other: the framework looks for one by name",
         ("tensorflow/tensorflow#45200", "SYSTRAN/faster-whisper#516", "bmaltais/kohya_ss#1096"),
-        _wrong_cudnn,
+        _lacks_cudnn,
     ),
     Rule(
         "CS043",
