@@ -24,7 +24,8 @@ from cudaswitch.pe import PeError
 
 HERE = Path(__file__).parent
 GCC = "x86_64-w64-mingw32-gcc"
-WINE = "/usr/lib/wine/wine64"
+WINE = next(map(str, Path("/usr/lib").glob("x86_64-*/wine/wine")), "/usr/lib/wine/wine64")
+"""Where Debian after 13 has it, or up to 13."""
 NAMES = ("a.dll", "b.dll", "c.dll", "d.dll")
 RUN, STANDARD, ALTERED, DEFAULTS = "run", "0", "8", "1100"
 """A program is run, or something is loaded with flags of LoadLibraryEx: none;
