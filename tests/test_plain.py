@@ -226,9 +226,10 @@ def test_a_command_loads_what_it_needs(stocked: Home, pair: list[Path], command:
     succeeded(stocked.run("lock", *pair))
     loaded = _loaded(stocked, command.split())
     assert "click" in loaded
-    # Threads of Python 3.14 load `inspect` and `dis`.
-    threads = sys.version_info >= (3, 14) and "concurrent.futures.thread" in loaded
-    late = set() if threads else {"inspect", "dis"}
+    # What loads `inspect` and `dis`: threads of Python 3.14, and deprecations of 3.13 and newer.
+    loading = "packaging.version" in loaded and sys.version_info >= (3, 13)
+    loading |= "concurrent.futures.thread" in loaded and sys.version_info >= (3, 14)
+    late = set() if loading else {"inspect", "dis"}
     assert not loaded & (_NEEDLESS[command] | late)
 
 
