@@ -103,6 +103,7 @@ def host_too_new(it: Patient) -> None:
     _home(it, "11.8.89")
     for major in (11, 99):
         it.program(it.work / f"usr-bin/gcc-{major}")
+        it.program(it.work / f"usr-bin/g++-{major}")
         (it.work / f"usr-lib/gcc/x86_64-linux-gnu/{major}").mkdir(parents=True)
     (it.work / "bin/gcc").unlink()
     (it.work / "bin/gcc").symlink_to("/usr/bin/gcc-99")
