@@ -354,3 +354,20 @@ def test_windows_layout(tmp_path, place):
     env.write(place, "")
     env.conda("pytorch", "1.8.1", "py3.8_cuda101_cudnn7_0")
     assert not env.resolve(driver="418.39").runs
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "libraries"),
+    [
+        ("tensorflow", "2.8.4", ("cublas", "cufft", "cusolver", "cusparse")),
+        ("tensorflow", "2.19.0", ("cublas", "cufft", "cusolver", "cusparse")),
+        ("onnxruntime", "1.31.1", ("cublas", "curand")),
+    ],
+)
+def test_a_toolkit_that_has_what_a_wheel_loads_goes_before_a_closer_one(name, version, libraries):
+    kits = [toolkit("12.5.1+cudnn9.3.0"), toolkit("12.9.1+cudnn9.3.0")]
+    lacks = lambda kit, asked: asked if kit is kits[0] else ()  # noqa: E731
+    answer = resolve(facts(found(name, version, "12.5", "9")), kits, absent=lacks)
+    assert answer.toolkit == kits[1].name
+    (rejected,) = answer.rejected
+    assert rejected.why == "lacks " + " and ".join([", ".join(libraries[:-1]), libraries[-1]])

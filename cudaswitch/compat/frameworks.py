@@ -191,15 +191,15 @@ class Links(Row):
 class Opens(Row):
     """The libraries that builds from `since` on take from a toolkit, by their names without `lib`.
 
-    `nvvm` is libNVVM, which has a folder of its own there. From `extra_since` on, if given, the
-    distribution's `extra` brings all of them as wheels, and those that are not among the wheels of
-    an environment are looked for below CUDA_HOME.
+    `nvvm` is libNVVM. From `extra_since` on, the `extra` brings all of them as wheels, and what
+    wheels lack is looked for below CUDA_HOME. If `alone`, conda can install it without them.
     """
 
     source: str
     confidence: str
     libraries: tuple[str, ...]
     since: Version
+    alone: bool = False
     extra: str | None = None
     extra_since: Version | None = None
 

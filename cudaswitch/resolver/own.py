@@ -67,9 +67,10 @@ def own_cuda(
 
 
 def _has_brought(found: FoundFramework, facts: Facts) -> bool:
-    """Tell whether conda has put CUDA beside a framework; one that opens it can come without."""
+    """Tell whether conda has put CUDA beside a framework; some can come without."""
     here = {part.component for part in facts.carried if part.kind == "conda"}
-    return found.framework.opens_of(found.release) is None or bool(here & {"cuda", "library"})
+    rule = found.framework.opens_of(found.release)
+    return rule is None or not rule.alone or bool(here & {"cuda", "library"})
 
 
 def _looks(found: FoundFramework, facts: Facts) -> OwnCuda | None:
