@@ -123,6 +123,36 @@ def test_how_terminals_and_word_processors_write(text: str, code: str) -> None:
     assert row.pattern.search(pasted.text)
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        *("#15 1.295 ", "1.295 ", "14.87   ", "476.6 ", "12:32:13 "),
+        *("2026-05-09T10:11:12.1314151Z ", "2026-05-09T10:11:12Z #15 1.295 "),
+        *("> ", "       > ", "> > ", "ollama-1  | ", "[stderr]", "[rank0]: "),
+    ],
+)
+def test_what_programs_write_before_each_line(before: str) -> None:
+    """A message over two lines is found in the logs of Docker, CI and `torchrun`, and in quotes."""
+    said = (
+        "The detected CUDA version (11.8) mismatches the version that was used to compile",
+        "PyTorch (12.1). Please make sure to use the same CUDA versions.",
+    )
+    log = "".join(f"{before}{line}\r\n" for line in ("RuntimeError:", "", *said))
+    lines = [line.strip() for line in read(io.BytesIO(log.encode())).text.splitlines()]
+    assert [line for line in lines if line] == ["RuntimeError:", *said]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("  139 | #error -- unsupported GNU version!", "| NVIDIA-SMI 530.30.02 |", ">>> import a"),
+        *("11.8 is there", "12.1 or newer", "#15 is no step", "[1/2] Building", "12:30 a"),
+    ],
+)
+def test_what_belongs_to_a_line(line: str) -> None:
+    assert read(io.BytesIO(line.encode())).text == line
+
+
 def test_what_is_said_last_names_nothing_that_is_not_there(patient: Patient) -> None:
     done = patient.home.run("doctor", stdin=PASTED, **patient.env)
     assert done.stderr == "cudaswitch: 1 finding\n"

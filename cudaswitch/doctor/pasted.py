@@ -18,6 +18,15 @@ _CHUNK = 1 << 16
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])"  # ECMA-48
 )
+_BEFORE = re.compile(
+    r"^(?:(?:\d{4}-\d\d-\d\dT[\d:.]{8,18}Z|\d\d:\d\d:\d\d) "  # CI
+    r"|(?:#\d+ )?(?:\d\.\d{3}|\d\d\.\d\d|\d{3,6}\.\d)(?: |(?!\S))"  # docker build
+    r"|[\w.-]{0,80}[-_]\d{1,4} +\| "  # docker compose
+    r"|\[(?:std(?:err|out)|rank\d+)\]:? ?"
+    r"|[ \t]*>(?: |(?!\S))){1,4}",  # mail
+    re.MULTILINE,
+)
+"""What programs write before each line that they pass on."""
 _TYPOGRAPHIC: dict[int, str | None] = {
     **dict.fromkeys(range(0x2018, 0x201C), "'"),
     **dict.fromkeys(range(0x201C, 0x2020), '"'),
@@ -79,5 +88,5 @@ def _coding(head: bytes) -> str:
 
 
 def _plain(text: str) -> str:
-    """Remove marks, colours and links, and write straight quotes, as messages have them."""
-    return _ESCAPES.sub("", text).translate(_TYPOGRAPHIC)
+    """Remove marks, colours, links and what is before lines; write straight quotes, as messages."""
+    return _BEFORE.sub("", _ESCAPES.sub("", text).translate(_TYPOGRAPHIC))
