@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from doctoring import CASES, Patient
 
 
@@ -76,3 +78,33 @@ def _toolkit_for(patient: Patient, dist: str, version: str, release: str, *wheel
     patient.env |= {"CUDA_HOME": str(kit), "LD_LIBRARY_PATH": f"{kit}/lib64"}
     patient.on_path(kit / "bin")
     return kit
+
+
+ONNX = "Failed to load library libonnxruntime_providers_cuda.so with error: "
+
+
+@pytest.mark.parametrize(
+    ("said", "mine", "fix"),
+    [
+        ("ImportError: libcudart.so.11.0", True, "cudaswitch install auto "),
+        ("ImportError: libcudart.so.12", False, "cudaswitch install 12 "),
+        ("OSError: libcublas.so.12", False, "cudaswitch install 12 "),
+        ("Could not load library libcublasLt.so.10. Error: x", False, "cudaswitch install 10.2 "),
+        ("Error: libcudnn.so.8", True, "cudaswitch install auto "),
+        ("Error: libcudnn.so.9", False, "cudaswitch install 13."),
+        (f"{ONNX}libcublasLt.so.11", True, "cudaswitch install auto "),
+        (f"{ONNX}libcublasLt.so.12", False, "cudaswitch resolve"),
+        (f"{ONNX}libcudnn.so.9", False, "cudaswitch resolve"),
+    ],
+)
+def test_what_a_framework_needs_is_no_help_to_others(
+    patient: Patient, said: str, mine: bool, fix: str
+) -> None:
+    """TensorFlow 2.10 wants CUDA 11.2 and cuDNN 8.1, which have nothing of another release."""
+    env = patient.virtualenv()
+    env.dist("tensorflow", "2.10.0")
+    (env.packages / "tensorflow").mkdir()
+    patient.activate(env)
+    told = patient.told(f"{said}: cannot open shared object file: No such file or directory")
+    assert ("here, CS041: " in told["evidence"]) == mine
+    assert told["fix"].startswith(fix)

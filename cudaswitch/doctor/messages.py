@@ -14,6 +14,7 @@ from cudaswitch.doctor.parts import Part, lacking, named
 from cudaswitch.doctor.releases import gpu_code, number_meant, reach, release_with
 from cudaswitch.doctor.remedies import FOR_PART, SPELLED
 from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.versions import Version
 
 _WIDEST = 2_000
 """Characters of a line that patterns are matched against."""
@@ -21,6 +22,8 @@ _WIDEST = 2_000
 _NAME = re.compile(r"(?<!\$)\{(\w+)\}")
 _BRINGS = "@use {cuda}"
 """The command for a library that is found missing."""
+_NEEDS = ("CS041", "CS042")
+"""Rules that find a framework without the CUDA or cuDNN that it needs."""
 _OLD_TENSORFLOWS = "Could not load dynamic library '"
 """How TensorFlow up to 2.12, whose releases are for CUDA up to 11, reports such a library."""
 
@@ -138,6 +141,7 @@ def _finding(
 ) -> Finding:
     values = _values(match, facts, releases)
     evidence = match.string.strip()
+    here = [one for one in here if _may_be_cause(one, values, facts)]
     related = [one for code in message.rules for one in here if one.rule.code == code]
     if related:
         evidence += f" | here, {related[0].rule.code}: {related[0].found.evidence}"
@@ -153,6 +157,15 @@ def _finding(
         lambda _: (),
     )
     return Finding(rule, Found(evidence, fix), fix)
+
+
+def _may_be_cause(one: Finding, values: Mapping[str, str], facts: Facts) -> bool:
+    """Tell whether a message may come of a finding: of a framework's need, only for its majors."""
+    needs = facts.resolution
+    pairs = (values["cuda"], needs.cuda), (values["cudnn"], needs.cudnn)
+    return one.rule.code not in _NEEDS or all(
+        Version(asked).major == Version(own).major for asked, own in pairs if asked and own
+    )
 
 
 def _values(
