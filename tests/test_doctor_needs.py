@@ -108,3 +108,29 @@ def test_what_a_framework_needs_is_no_help_to_others(
     told = patient.told(f"{said}: cannot open shared object file: No such file or directory")
     assert ("here, CS041: " in told["evidence"]) == mine
     assert told["fix"].startswith(fix)
+
+
+@pytest.mark.parametrize(
+    ("said", "other"),
+    [
+        ("ImportError: libcudart.so.11.0: ", True),
+        ("ImportError: libcublas.so.13: ", True),
+        ("E   ImportError: libcudart.so.10.2: ", True),
+        ("ImportError: libcudart.so.12: ", False),
+        ("ImportError: libcurand.so.10: ", False),
+        ("./a: error while loading shared libraries: libcudart.so.11.0: ", False),
+        ("RuntimeError: Library libcublas.so.11 is not found or ", False),
+    ],
+)
+def test_an_extension_for_another_cuda_than_pytorchs(
+    patient: Patient, said: str, other: bool
+) -> None:
+    """A toolkit of that CUDA would go before PyTorch's own libraries, and help only one of them."""
+    env = patient.virtualenv()
+    env.torch("2.1.0+cu121", "12.1")
+    env.dist("nvidia-cublas-cu12", "12.1.3.1")
+    env.file("nvidia/cublas/lib/libcublas.so.12")
+    patient.activate(env)
+    told = patient.told(f"{said}cannot open shared object file: No such file or directory")
+    assert ("PyTorch here is for CUDA 12.1: an extension" in told["cause"]) == other
+    assert (told["fix"] == "cudaswitch resolve") == other

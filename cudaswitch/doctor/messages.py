@@ -14,6 +14,7 @@ from cudaswitch.doctor.parts import Part, lacking, named
 from cudaswitch.doctor.releases import gpu_code, number_meant, reach, release_with
 from cudaswitch.doctor.remedies import FOR_PART, SPELLED
 from cudaswitch.namedtuples import NamedTuple
+from cudaswitch.resolver.releases import agree
 from cudaswitch.versions import Version
 
 _WIDEST = 2_000
@@ -22,6 +23,8 @@ _WIDEST = 2_000
 _NAME = re.compile(r"(?<!\$)\{(\w+)\}")
 _BRINGS = "@use {cuda}"
 """The command for a library that is found missing."""
+_IMPORTS = "ImportError: lib"
+"""How Python reports a library that an extension, which it imports, is linked with."""
 _NEEDS = ("CS041", "CS042")
 """Rules that find a framework without the CUDA or cuDNN that it needs."""
 _OLD_TENSORFLOWS = "Could not load dynamic library '"
@@ -146,6 +149,8 @@ def _finding(
     if related:
         evidence += f" | here, {related[0].rule.code}: {related[0].found.evidence}"
         fix = related[0].fix
+    elif values["anew"]:
+        fix = "cudaswitch resolve"
     else:
         fix = _spell(_fill(message.fix, values), facts, named(values))
     rule = Rule(
@@ -189,6 +194,11 @@ def _values(
         values["gcc"] = str(int(refused) - 1)
     if refused := values["clang_refused"]:
         values["clang"] = str(int(refused) - 1)
+    if _IMPORTS in match.string and (own := _other_pytorch(facts, values["cuda"])):
+        values["anew"] = (
+            f"; PyTorch here is for CUDA {own}: an extension of it has to be built for that, or"
+            " installed anew"
+        )
     if part := named(values):
         values["without"] = lacking(facts, part, values["cuda"])
     values["newest"], values["reach"] = reach(facts, values["number"])
@@ -200,6 +210,14 @@ def _values(
     values["visible"] = facts.variables.get("CUDA_VISIBLE_DEVICES", "not set") or "empty"
     values["cc_here"] = ", ".join(facts.needs.cc) or "unknown"
     return values
+
+
+def _other_pytorch(facts: Facts, cuda: str) -> str | None:
+    """Return PyTorch's CUDA, None if that, or another framework's here, is the given one."""
+    found = {one.name: one.cuda for one in facts.resolution.frameworks if one.cuda}
+    if not cuda or any(agree(Version(own), Version(cuda)) for own in found.values()):
+        return None
+    return found.get("torch")
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:
