@@ -133,6 +133,15 @@ def test_cmake_says_what_it_wants(facts: Facts, lines: list[str], told: str) -> 
     assert f"install {told.split()[-1 if 'exactly' in told else 0]} " in finding.fix
 
 
+def test_what_nvcc_said_tells_more_than_that_it_failed(facts: Facts) -> None:
+    """CMake's own message is of no use beside nvcc's, which it repeats with lines of its width."""
+    [failed] = WORDED["CS158"]
+    for code in ("CS122", "CS149", "CS159"):
+        [said] = WORDED[code]
+        [finding] = explain(f"{failed}\n\n{said}\n", facts, [])
+        assert finding.rule.code == code
+
+
 MISMATCH = [
     "      The detected CUDA version (11.8) mismatches the version that was used to compile",
     "      PyTorch (12.4). Please make sure to use the same CUDA versions.",
