@@ -21,6 +21,20 @@ def test_the_cudnn_that_jax_was_built_with(patient: Patient) -> None:
     assert found["fix"].endswith("-m pip install 'nvidia-cudnn-cu12>=8.9,<9'")
 
 
+def test_the_cudnn_of_condas_jax_comes_from_conda(patient: Patient) -> None:
+    """conda-forge's jaxlib does not look for a wheel."""
+    env = patient.virtualenv(conda=True)
+    env.conda("jaxlib", "0.7.2", "cuda129py312h1", "cudnn >=9.13.1,<10.0a0", "cuda-version >=12.9")
+    env.conda("cudnn", "9.10.1.4", "h7d33bf5_0")
+    env.conda("cuda-version", "12.9", "h4f385c5_3")
+    env.conda("libcublas", "12.9.1.4", "h9ab20c4_0")
+    for name in ("jax", "jaxlib"):
+        env.dist(name, "0.7.2")
+    patient.activate(env)
+    pasted = "Loaded runtime CuDNN library: 9.10.1 but source was compiled with: 9.13.1."
+    assert patient.told(pasted)["fix"] == "conda install -c conda-forge 'cudnn>=9.13,<10'"
+
+
 @pytest.mark.parametrize(
     "pasted",
     [

@@ -219,13 +219,18 @@ def _newer_cudnn(facts: Facts, least: str) -> str:
     """Bring a cuDNN, `least` or what the framework needs, to where the framework takes it from."""
     least = least or facts.resolution.cudnn or ""
     if least and facts.needs.brings and facts.resolution.cuda:
+        by_conda = any((it.component, it.kind) == ("cudnn", "conda") for it in facts.needs.carried)
         wheel = f"nvidia-cudnn-cu{Version(facts.resolution.cuda).major}"
-        spec = f"{wheel}>={least},<{Version(least).major + 1}"
-        return f"{pip(facts)} install {word(facts, spec)}"
+        spec = f"{'cudnn' if by_conda else wheel}>={least},<{Version(least).major + 1}"
+        return f"{_conda(facts) if by_conda else f'{pip(facts)} install'} {word(facts, spec)}"
     # Where no environment tells the CUDA, TensorFlow's releases with that cuDNN do.
     builds = frameworks()["tensorflow"].builds if least else ()
     built = [it.cuda for it in builds if it.cudnn and agree(it.cudnn, Version(least))]
     return _cudnn(facts, f"{least} {max(built).minor}" if built else least)
+
+
+def _conda(facts: Facts) -> str:
+    return f"{conda_program(facts.variables)} install -c conda-forge"
 
 
 def _beside(facts: Facts, names: str) -> str:
@@ -235,7 +240,7 @@ def _beside(facts: Facts, names: str) -> str:
     """
     package, wheel = names.split()
     if facts.environment and facts.environment.owner == "C":
-        return f"{conda_program(facts.variables)} install -c conda-forge {package}"
+        return f"{_conda(facts)} {package}"
     needs, in_use = facts.resolution, used_now(facts)
     cuda = Version(needs.cuda) if needs.cuda else in_use or releases()[0]
     return f"{pip(facts)} install {wheel}-cu{cuda.major}"
