@@ -21,6 +21,36 @@ def test_the_cudnn_that_jax_was_built_with(patient: Patient) -> None:
     assert found["fix"].endswith("-m pip install 'nvidia-cudnn-cu12>=8.9,<9'")
 
 
+@pytest.mark.parametrize(
+    ("torch", "own", "wheel", "asked", "fix"),
+    [
+        ("2.1.0+cu121", "12.1", "8.9.2.26", 8, "export LD_LIBRARY_PATH={}/nvidia/cudnn/lib"),
+        ("2.6.0+cu124", "12.4", "9.1.0.70", 9, "export LD_LIBRARY_PATH={}/nvidia/cudnn/lib"),
+        ("2.1.0+cu121", "12.1", "", 8, "cudaswitch install 12.1 --cudnn 8 && "),
+        ("2.6.0+cu124", "12.4", "9.1.0.70", 8, "cudaswitch resolve"),
+    ],
+)
+def test_a_cudnn_that_is_opened_by_name_beside_wheels(
+    patient: Patient, torch: str, own: str, wheel: str, asked: int, fix: str
+) -> None:
+    """A wheel's is found by LD_LIBRARY_PATH; a toolkit of another release may not go first there.
+
+    A toolkit goes there only if that is asked for, since the environment brings CUDA.
+    """
+    env = patient.virtualenv()
+    env.torch(torch, own, f"nvidia-cudnn-cu12=={wheel}" if wheel else "nvidia-cudnn-cu12")
+    for name, version in (("cublas", "12.1.3.1"), ("cudnn", wheel)):
+        if version:
+            env.dist(f"nvidia-{name}-cu12", version)
+            (env.packages / f"nvidia/{name}/lib").mkdir(parents=True)
+    patient.activate(env)
+    library = f"libcudnn_ops_infer.so.{asked}"
+    said = f"Could not load library {library}. Error: {library}: cannot open shared object file"
+    told = patient.told(said)["fix"]
+    assert told.startswith(fix.format(env.packages))
+    assert ("--libraries always" in told) == (not wheel)
+
+
 def test_the_cudnn_of_condas_jax_comes_from_conda(patient: Patient) -> None:
     """conda-forge's jaxlib does not look for a wheel."""
     env = patient.virtualenv(conda=True)

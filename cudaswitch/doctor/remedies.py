@@ -7,9 +7,9 @@ from collections.abc import Callable
 from functools import partial
 
 from cudaswitch.compat.compilers import Bounds
-from cudaswitch.compat.cudnn import newest_support, unsupported_cuda
 from cudaswitch.compat.drivers import releases
 from cudaswitch.compat.frameworks import frameworks
+from cudaswitch.doctor.cudnn import cudnn_to_build, cudnn_to_load, newer_cudnn
 from cudaswitch.doctor.model import Facts
 from cudaswitch.doctor.parts import (
     NVCC,
@@ -28,7 +28,7 @@ from cudaswitch.doctor.releases import knowing, newest_run, release_with, runs, 
 from cudaswitch.doctor.spelling import (
     auto_command,
     changing,
-    install_command,
+    conda_install,
     pip,
     put_first,
     setting,
@@ -41,10 +41,8 @@ from cudaswitch.doctor.spelling import (
 )
 from cudaswitch.hostcompiler import bringing
 from cudaswitch.programs import conda_program
-from cudaswitch.resolver.releases import agree
-from cudaswitch.versions import Request, Version
+from cudaswitch.versions import Version
 
-_CUDNN_MAJORS = (9, 8, 7)
 _STANDARDS = {"14": "9.0", "17": "11.0", "20": "12.0"}
 """The first CUDA whose nvcc takes a C++ standard, as CUDA's release notes have it."""
 _OTHER_BUILDS = "cudaswitch compat torch"
@@ -170,69 +168,6 @@ def _pip(facts: Facts, words: str) -> str:
     return " ".join([pip(facts), *(word(facts, one) for one in words.split())])
 
 
-def _cudnn(facts: Facts, words: str) -> str:
-    """Bring a cuDNN such as 9 or 9.3 (any if none is named): for the CUDA in use if that has one.
-
-    A second word is the CUDA that it is for, unless a framework here says another. A third is
-    the default for the second, if the message tells none.
-    """
-    wanted, cuda = (*words.split(), "", "")[:2]
-    least, needs = Version(wanted or _newest_major(facts)), facts.resolution
-    own = needs.cuda if needs.cudnn and Version(needs.cudnn).major == least.major else None
-    # Any toolkit of its major serves a framework, and none of another one.
-    near = Request(str(Version(own).major) if own else cuda or ">=0")
-    asked = Request(Version(own).minor) if own else near
-    fits = [
-        kit
-        for kit in facts.installed
-        if kit.cudnn and kit.cudnn.major == least.major and kit.cudnn >= least
-    ]
-    for request in (asked, near):
-        if there := [kit for kit in fits if request.accepts(kit.version)]:
-            return use_command(facts, there[-1].name)
-    row = newest_support(least.major)
-    if row is None:
-        return "cudaswitch compat"
-    here = [kit.version for kit in reversed(facts.installed) if runs(facts, kit.version)]
-    mine = filter(None, (used_now(facts), *here))
-    usual = [one for one in row.cuda if runs(facts, one)] or [row.cuda[0]]
-    candidates = [
-        *([Version(own)] if own else []),
-        *(one for one in mine if not unsupported_cuda(row.cudnn, one)),
-        *sorted(usual, reverse=True),
-    ]
-    best = next(filter(asked.accepts, candidates), Version(cuda or str(row.cuda[0])))
-    return install_command(facts, Request(best.minor, str(least.major)))
-
-
-def _newest_major(facts: Facts) -> str:
-    """Tell which cuDNN the frameworks need, else the newest that the CUDA in use has."""
-    if facts.resolution.cudnn:
-        return str(Version(facts.resolution.cudnn).major)
-    in_use = used_now(facts)
-    rows = map(newest_support, _CUDNN_MAJORS)
-    served = (row for row in rows if row and not (in_use and unsupported_cuda(row.cudnn, in_use)))
-    return next((str(row.cudnn.major) for row in served), str(_CUDNN_MAJORS[0]))
-
-
-def _newer_cudnn(facts: Facts, least: str) -> str:
-    """Bring a cuDNN, `least` or what the framework needs, to where the framework takes it from."""
-    least = least or facts.resolution.cudnn or ""
-    if least and facts.needs.brings and facts.resolution.cuda:
-        by_conda = any((it.component, it.kind) == ("cudnn", "conda") for it in facts.needs.carried)
-        wheel = f"nvidia-cudnn-cu{Version(facts.resolution.cuda).major}"
-        spec = f"{'cudnn' if by_conda else wheel}>={least},<{Version(least).major + 1}"
-        return f"{_conda(facts) if by_conda else f'{pip(facts)} install'} {word(facts, spec)}"
-    # Where no environment tells the CUDA, TensorFlow's releases with that cuDNN do.
-    builds = frameworks()["tensorflow"].builds if least else ()
-    built = [it.cuda for it in builds if it.cudnn and agree(it.cudnn, Version(least))]
-    return _cudnn(facts, f"{least} {max(built).minor}" if built else least)
-
-
-def _conda(facts: Facts) -> str:
-    return f"{conda_program(facts.variables)} install -c conda-forge"
-
-
 def _beside(facts: Facts, names: str) -> str:
     """Bring a library that is not part of a toolkit.
 
@@ -240,7 +175,7 @@ def _beside(facts: Facts, names: str) -> str:
     """
     package, wheel = names.split()
     if facts.environment and facts.environment.owner == "C":
-        return f"{_conda(facts)} {package}"
+        return f"{conda_install(facts)} {package}"
     needs, in_use = facts.resolution, used_now(facts)
     cuda = Version(needs.cuda) if needs.cuda else in_use or releases()[0]
     return f"{pip(facts)} install {wheel}-cu{cuda.major}"
@@ -361,9 +296,10 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "auto": _auto,
     "beside": _beside,
     "build": _build,
-    "cudnn": _cudnn,
+    "cudnn": cudnn_to_build,
     "cxx": partial(_gxx, say=setting, name="CXX", start="g++-"),
-    "newer-cudnn": _newer_cudnn,
+    "load-cudnn": cudnn_to_load,
+    "newer-cudnn": newer_cudnn,
     "not-preloaded": _not_preloaded,
     "numba": _numba,
     "pip": _pip,

@@ -14,6 +14,7 @@ from cudaswitch.decision import options_of
 from cudaswitch.doctor.folders import DATA_DIR, is_file_of_flags
 from cudaswitch.doctor.model import Facts, Folder, Found, Hook, LinesOut, Relist
 from cudaswitch.environments import Environment
+from cudaswitch.programs import conda_program
 from cudaswitch.shells import TYPED, spelling
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request, Version, is_version
@@ -304,6 +305,11 @@ def removing(facts: Facts, kit: Toolkit) -> str:
     again = (replacing(facts, hook, [kit]) for hook in facts.hooks)
     force = "--force " if facts.lost[kit] else ""
     return next(filter(None, again), f"cudaswitch remove {force}{kit.name}")
+
+
+def conda_install(facts: Facts) -> str:
+    """Spell the beginning of a command that installs what conda-forge has."""
+    return f"{conda_program(facts.variables)} install -c conda-forge"
 
 
 def pip(facts: Facts) -> str:
