@@ -78,6 +78,11 @@ def _build(facts: Facts, named: str, part: Part = NVCC) -> str:
     return _newest(facts, part, lambda _: True, newest_run(facts))
 
 
+def _own_nvcc(facts: Facts, _: str) -> str:
+    """Bring the nvcc of the framework's release; no other will do."""
+    return _build(facts, "") if facts.resolution.cuda else "cudaswitch resolve"
+
+
 def _newest(facts: Facts, part: Part, serves: Callable[[Version], bool], otherwise: Version) -> str:
     """Use the newest toolkit here that serves and has a part; if none does, bring another."""
     fits = [kit for kit in having(facts, part) if serves(kit.version)]
@@ -317,6 +322,7 @@ SPELLED: dict[str, Callable[[Facts, str], str]] = {
     "update": _update,
     "cudart": partial(first_that_has, part=library("cudart", "so")),
     "nvtx": _nvtx,
+    "own-nvcc": _own_nvcc,
     "ptxas": partial(_build, part=PTXAS),
     "runtime-headers": partial(_build, part=header("cuda_fp16.h")),
     "standard": _standard,
