@@ -244,7 +244,7 @@ def test_postponed_inspect_is_inspect() -> None:
         "assert 'inspect' not in sys.modules\n"
         "one, two = '  a\\tline ', ' first\\n    second\\n  third'\n"
         "short = early.cleandoc(one)\n"
-        "class Named:\n    name: 'str'\n"
+        "class Named: __annotations__ = {'name': 'str'}\n"
         "named = early.get_annotations(Named)\n"
         "assert 'inspect' not in sys.modules\n"
         "import inspect as late\n"
