@@ -32,7 +32,7 @@ if ("${_csw_below:q}" != "") then
     foreach _csw_item ($_csw_words:x)
         set _csw_words = "${_csw_item:s,/, /,}"
         set _csw_words = ($_csw_words:x)
-        set _csw_dir = "$_csw_words[2]:as// /:as//	/:q"
+        set _csw_dir = "$_csw_words[2]:as// /:as//	/"
         set _csw_n = 0
         foreach _csw_word ($path:q)
             if ("${_csw_word:q}" == "${_csw_dir:q}") @ _csw_n++

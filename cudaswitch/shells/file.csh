@@ -16,7 +16,7 @@ foreach _cswl_n (1 3)
     set _cswl_words = "${_cswl_want:as/ //:as/	//:as/:/ /}"
     set _cswl_words = ($_cswl_words:x)
     set _cswl_words = "$_cswl_words[1]:q"
-    set _cswl_words = "${_cswl_words:as// /:as//	/:q}"
+    set _cswl_words = "${_cswl_words:as// /:as//	/}"
     if ("${_cswl_want:q}" !~ /*) exit
     if (-d "${_cswl_words:q}/." && (! -l "${_cswl_words:q}/.base" || -d "${_cswl_words:q}/.base/.")) exit
     set _cswl_want = ""

@@ -14,7 +14,7 @@ foreach _csw_n (1 2)
         set _csw_value = "$_csw_bins[$_csw_at]:q"
         eval "$_csw_split"
         set _csw_value = "$_csw_words[$#_csw_words]:q"
-        set _csw_bins[$_csw_at] = "${_csw_value:s/env=//:s///:as// /:as//	/:q}/bin"
+        set _csw_bins[$_csw_at] = "${_csw_value:s/env=//:s///:as// /:as//	/}/bin"
     end
     set _csw_first[$_csw_n] = V
     foreach _csw_dir ($path:q)

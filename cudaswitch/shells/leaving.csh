@@ -16,6 +16,6 @@ if ($_csx_leaving && $?_CUDASWITCH_C) then
     set _csx_words = "${_csx_words:as/ //:as/	//:as/:/ /}"
     set _csx_words = ($_csx_words:x)
     if ($#_csx_words) then
-        if ("$_csx_words[$#_csx_words]:q" == "env=${_csx_env:as/ //:as/	//:q}") set _csx_leaving = 0
+        if ("$_csx_words[$#_csx_words]:q" == "env=${_csx_env:as/ //:as/	//}") set _csx_leaving = 0
     endif
 endif

@@ -44,7 +44,7 @@ endif
 set _cswl_words = "${_cswl_before:as/ //:as/	//:as/:/ /}"
 set _cswl_words = ($_cswl_words:x)
 set _cswl_home = "$_cswl_words[1]:q"
-set _cswl_home = "${_cswl_home:as///:as// /:as//	/:q}"
+set _cswl_home = "${_cswl_home:as///:as// /:as//	/}"
 set _cswl_gone = 0
 if ("${_cswl_home:q}" =~ /* && ! -d "${_cswl_home:q}/.") set _cswl_gone = 1
 
@@ -70,7 +70,7 @@ foreach _cswl_owner (V C)
     if ($?CONDA_SHLVL) eval 'set _cswl_level = "${CONDA_SHLVL:q}"'
     if ($_cswl_owner == C && "${_cswl_active:q}" != "" && "${_cswl_level:q}" =~ {[2-9],[1-9][0-9]}) then
         # Below a stacked environment, this one is still active.
-        set _cswl_env = "${_cswl_env:as// /:as//	/:q}"
+        set _cswl_env = "${_cswl_env:as// /:as//	/}"
         set _cswl_below = 0
         while ($_cswl_level > 1)
             eval 'set _cswl_has = $?CONDA_STACKED_'$_cswl_level
