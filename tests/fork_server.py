@@ -1,9 +1,10 @@
-"""A process that has loaded the libraries of the command, and forks for each run of it.
+"""A process that has loaded the command, and forks for each run of it.
 
     python fork_server.py DESCRIPTOR      of a socket, on which jobs arrive
 
-Python and its libraries take most of a short command's time, and the tests run ten thousand
-commands. Each run is a process of its own all the same, which loads our own modules anew.
+Loading Python and its modules takes most of a short command's time, and the tests run ten thousand
+commands. Each run is a process of its own all the same. What a start loads, and in which order,
+is for tests that start the command from disk.
 """
 
 from __future__ import annotations
@@ -114,15 +115,13 @@ def _read_all(pipes: list[int], command: list[str], timeout: float) -> list[byte
 
 
 def _load() -> None:
-    """Load all that cudaswitch imports, and forget our own modules."""
+    """Load every module of cudaswitch, with all that it imports."""
     import cudaswitch  # only in the server, not in the tests' process
 
     for module in pkgutil.walk_packages(cudaswitch.__path__, "cudaswitch."):
         # These modules run in the Pythons of other programs.
         if not module.name.endswith(("xonsh", "check.child")):
             import_module(module.name)
-    for name in [name for name in sys.modules if name.partition(".")[0] == "cudaswitch"]:
-        del sys.modules[name]
 
 
 def _become(job: dict[str, Any], streams: list[int]) -> int:
