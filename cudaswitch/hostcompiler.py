@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cudaswitch.activation import COMPILER_OPTIONS
-from cudaswitch.compat.compilers import Bounds, host_compilers
+from cudaswitch.compat.compilers import Bounds, GlibcLimit, glibc_limit, host_compilers
 from cudaswitch.environments import kind_of
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.programs import conda_program, is_program, output_of, search_path
@@ -22,6 +22,8 @@ from cudaswitch.versions import Version
 
 _HEADERS = ("include/crt/host_config.h", "include/host_config.h")
 """Where toolkits keep it: since 9.0, and before."""
+_MATH_HEADER = "include/crt/math_functions.h"
+"""The header that declares the C library's functions anew."""
 _REFUSAL = re.compile(
     r"^\s*#\s*if ([^\n]*)\n\s*#\s*error -- unsupported (GNU|clang) version", re.MULTILINE
 )
@@ -159,6 +161,22 @@ def bounds(home: Path, cuda: Version) -> Bounds | None:
         if found:
             return found
     return host_compilers(cuda)
+
+
+def library_limit(home: Path, cuda: Version, glibc: str | None) -> GlibcLimit | None:
+    """Find the limit that the toolkit in `home` meets on a machine with `glibc`, if any.
+
+    A header that somebody has mended, as forums advise, meets none.
+    """
+    limit = glibc_limit(cuda, Version(glibc)) if glibc else None
+    if limit is None:
+        return None
+    plain = re.compile(rf"\b(?:{'|'.join(limit.functions)})\(double \w+\)\s*;")
+    try:
+        text = read_regular(home / _MATH_HEADER, _READ_LIMIT, head=True).decode("utf-8", "replace")
+    except OSError:
+        return limit
+    return limit if plain.search(text) else None
 
 
 def read_bounds(header: str, source: str) -> Bounds | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builders import wheel
+from tools import require
 
 _PROPERTY = """
 int %s(int part, int *value) {
@@ -17,6 +18,24 @@ int %s(int part, int *value) {
   return 0;
 }
 """
+
+
+_OTHER_GLIBC = """
+#include <string.h>
+size_t confstr(int name, char *text, size_t size) {
+  if (text) strncpy(text, "glibc %(version)s", size);
+  return sizeof "glibc %(version)s";
+}
+"""
+
+
+def other_glibc(folder: Path, version: str) -> Path:
+    """Make a library that, preloaded, claims that the C library is of another version."""
+    (folder / "glibc.c").write_text(_OTHER_GLIBC % {"version": version})
+    library = folder / "glibc.so"
+    command = [require("gcc"), "-shared", "-fPIC", "-o", library, folder / "glibc.c"]
+    subprocess.run(command, check=True)
+    return library
 
 
 def asks_property(name: str, *parts: int) -> str:

@@ -144,3 +144,29 @@ def test_of_a_list_the_toolkit_stays_that_others_name(patient: Patient) -> None:
     patient.on_path(kit / "bin")
     patient.in_shell("CS021")
     assert (patient.codes(1), patient.codes(2)) == (["CS021"], [])
+
+
+@pytest.mark.parametrize(
+    ("conda", "sysroot", "cuda", "fix"),
+    [
+        (True, "", "13.0", 'eval "$(cudaswitch env 13.0.48 --shell bash)"'),
+        (True, "x86_64-conda-linux-gnu/sysroot", "13.0", None),
+        (True, "", "12.4", "conda install -c conda-forge gxx_linux-64"),
+        (False, "", "12.4", "conda install -c conda-forge gxx_linux-64"),
+    ],
+)
+def test_a_c_library_that_is_too_new(
+    patient: Patient, conda: bool, sysroot: str, cuda: str, fix: str | None
+) -> None:
+    """conda's compilers have an older one; PyTorch builds with an nvcc of its own major only."""
+    CASES["CS066"](patient)
+    path = patient.env["PATH"]
+    env = patient.virtualenv(conda=conda)
+    env.torch(f"2.9.0+cu{cuda.replace('.', '')}", cuda)
+    patient.activate(env)
+    patient.env["PATH"] = f"{path}:{patient.path}"
+    if sysroot:
+        (env.prefix / sysroot).mkdir(parents=True)
+    patient.in_shell("none")
+    found = {one["code"]: one["fix"] for one in patient.findings(1)}
+    assert found.get("CS066") == fix

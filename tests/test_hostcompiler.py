@@ -22,6 +22,7 @@ from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 from homes import Home
 from made_environments import Env
+from made_libraries import other_glibc
 from tools import executable, require
 
 HEADER = """\
@@ -344,25 +345,29 @@ def test_resolve_reads_the_header_too(
     assert (f"{kit}/include/crt/host_config.h" in said) == told
 
 
-OTHER_GLIBC = """
-#include <string.h>
-size_t confstr(int name, char *text, size_t size) {
-  if (text) strncpy(text, "glibc 2.42", size);
-  return sizeof "glibc 2.42";
-}
-"""
+PLAIN = "extern __device_builtin__ double {name}(double x);\n"
+MENDED = "extern __device_builtin__ double {name}(double x) noexcept (true);\n"
 
 
-@pytest.mark.parametrize(("version", "told"), [("12.4.1", True), ("13.2.0", False)])
+@pytest.mark.parametrize(
+    ("version", "header", "told"),
+    [
+        ("12.4.1", "", True),
+        ("13.2.0", "", False),
+        ("12.4.1", PLAIN.format(name="rsqrt"), True),
+        ("12.4.1", MENDED.format(name="rsqrt"), False),
+        ("12.4.1", MENDED.format(name="sinpi") + PLAIN.format(name="rsqrt"), True),
+    ],
+)
 def test_a_c_library_that_is_too_new_is_told_at_once(
-    home: Home, tmp_path: Path, version: str, told: bool
+    home: Home, tmp_path: Path, version: str, header: str, told: bool
 ) -> None:
     """A C library that is too new, here as a preloaded library claims it, is reported at once."""
-    (tmp_path / "glibc.c").write_text(OTHER_GLIBC)
-    library = tmp_path / "glibc.so"
-    command = [require("gcc"), "-shared", "-fPIC", "-o", library, tmp_path / "glibc.c"]
-    subprocess.run(command, check=True)
+    library = other_glibc(tmp_path, "2.42")
     kit = smallest(tmp_path / "kit", version)
+    if header:
+        (kit / "include/crt").mkdir(parents=True, exist_ok=True)
+        (kit / "include/crt/math_functions.h").write_text(header)
     done = home.run("adopt", kit, LD_PRELOAD=str(library))
     succeeded(done)
     assert ("do not compile with glibc 2.42" in done.stderr) is told

@@ -6,15 +6,14 @@ import os
 from pathlib import Path
 
 from cudaswitch import talk
-from cudaswitch.compat.compilers import glibc_limit
 from cudaswitch.detect.machine import glibc
 from cudaswitch.environments import sudo_caller
-from cudaswitch.hostcompiler import what_compiles
+from cudaswitch.hostcompiler import library_limit, what_compiles
 from cudaswitch.platforms import current_platform
 from cudaswitch.programs import search_path
 from cudaswitch.store import Store, compiles_here
 from cudaswitch.toolkit import Toolkit
-from cudaswitch.versions import Version, quote_request
+from cudaswitch.versions import quote_request
 
 
 def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
@@ -26,7 +25,7 @@ def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
     if not compiles_here(kit):
         return
     library = glibc()
-    limit = glibc_limit(kit.version, Version(library)) if library else None
+    limit = library_limit(Path(kit.path), kit.version, library)
     if limit:
         talk.say(f"{limit.text}; this machine has glibc {library}")
     if compiler is None:

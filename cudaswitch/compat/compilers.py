@@ -36,13 +36,17 @@ class Bounds(NamedTuple):
 
 
 class GlibcLimit(Row):
-    """Headers of CUDA up to `cuda_max` do not compile with glibc from `glibc_min` on."""
+    """Headers of CUDA up to `cuda_max` do not compile with glibc from `glibc_min` on.
+
+    Both declare the `functions`, and not in the same way.
+    """
 
     source: str
     confidence: str
     cuda_max: Version
     glibc_min: Version
     text: str
+    functions: tuple[str, ...]
 
 
 def host_compilers(cuda: Version) -> Bounds | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from cudaswitch import settings, shells, startfiles, startup
 from cudaswitch.activation import applied
 from cudaswitch.changing import own_store
+from cudaswitch.compat.compilers import GlibcLimit
 from cudaswitch.compat.sonames import soname
 from cudaswitch.decision import Decision, decide, instead_of, version_file, working_directory
 from cudaswitch.detect.facts import facts_of
@@ -18,7 +19,7 @@ from cudaswitch.detect.toolkits import absent
 from cudaswitch.doctor import folders
 from cudaswitch.doctor.hooked import hooks_of, kernels_of, pinned, scripts_of
 from cudaswitch.doctor.loading import found_by_loader, strangers
-from cudaswitch.doctor.model import Away, Facts, Integration
+from cudaswitch.doctor.model import Away, Facts, Integration, Kit
 from cudaswitch.doctor.scripts import settings_of
 from cudaswitch.environments import (
     active_environment,
@@ -28,7 +29,7 @@ from cudaswitch.environments import (
 )
 from cudaswitch.errors import CudaswitchError, NotInstalledError
 from cudaswitch.holders import written_pins
-from cudaswitch.hostcompiler import bounds
+from cudaswitch.hostcompiler import bounds, library_limit
 from cudaswitch.paths import MANIFEST, Home, home
 from cudaswitch.platforms import expanded, home_folder
 from cudaswitch.programs import why_closed
@@ -115,8 +116,16 @@ def gather(variables: Mapping[str, str]) -> Facts:
         away=_away(lost),
         store_link=folders.link_to_nothing(home().root),
         accepts=bounds(Path(active.home), active.version) if active and active.version else None,
+        library_limit=_library_limit(active, prefix, needs.glibc) if active else None,
         hosts=folders.lost_compilers(variables),
     )
+
+
+def _library_limit(kit: Kit, prefix: Path | None, glibc: str | None) -> GlibcLimit | None:
+    """Find what keeps a toolkit from compiling; conda's compilers bring their own C library."""
+    if kit.version is None or (prefix and any(prefix.glob("*-conda*-linux-gnu/sysroot"))):
+        return None
+    return library_limit(Path(kit.home), kit.version, glibc)
 
 
 def _upgraded(store: Store) -> Iterator[tuple[Toolkit, Version]]:

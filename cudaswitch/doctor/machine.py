@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from cudaswitch.activation import LIBRARY_FOLDERS
 from cudaswitch.compat.architectures import architectures, given_up, gpu_name
+from cudaswitch.compat.compilers import glibc_limit
 from cudaswitch.compat.drivers import releases, required
 from cudaswitch.compat.sonames import soname
 from cudaswitch.compat.tables import cite
 from cudaswitch.doctor.model import ConfLine, Facts, Found, Kit, LinesOut, Rule
-from cudaswitch.doctor.parts import NVCC, first_that_has, having, of_release, place
+from cudaswitch.doctor.parts import NVCC, Part, first_that_has, having, of_release, place
 from cudaswitch.doctor.releases import newest_served, runs
 from cudaswitch.doctor.spelling import (
     changing,
+    conda_install,
     install_command,
     newest_asked,
     put_first,
@@ -112,11 +114,32 @@ def _toolkit_for_gpu(facts: Facts, instead: Kit, cc: Version) -> str:
     def serves(version: Version) -> bool:
         return any(row.lists(cc) for row in architectures(version)) and runs(facts, version)
 
+    return _newest(facts, serves, part) or "cudaswitch compat"
+
+
+def _newest(facts: Facts, serves: Callable[[Version], bool], part: Part | None) -> str | None:
+    """Bring the newest CUDA that serves, an installed one with that part first."""
     fits = [kit for kit in having(facts, part) if serves(kit.version)]
     if fits:
         return use_command(facts, fits[-1].name)
     best = next(filter(serves, releases()), None)
-    return first_that_has(facts, str(best), part) if best else "cudaswitch compat"
+    return first_that_has(facts, str(best), part) if best else None
+
+
+def _library_too_new(facts: Facts) -> Iterator[Found]:
+    kit, limit, library = facts.active, facts.library_limit, facts.needs.glibc
+    if not kit or not limit or not library or not place(kit.has, NVCC):
+        return
+    own = facts.resolution.cuda
+
+    def serves(version: Version) -> bool:
+        # PyTorch refuses to build with an nvcc of another major than its own.
+        builds = own is None or Version(own).major == version.major
+        return builds and runs(facts, version) and not glibc_limit(version, Version(library))
+
+    evidence = f"{limit.text}; this machine has glibc {library} ({cite(limit)})"
+    fix = _newest(facts, serves, NVCC) or f"{conda_install(facts)} gxx_linux-64"
+    yield Found(f"`{kit.home}`: {evidence}", fix)
 
 
 def _other_in_cache(facts: Facts) -> Iterator[Found]:
@@ -330,5 +353,14 @@ RULES = (
         ' "CUDA driver is a stub library"',
         ("NVIDIA/warp#219", "pytorch/tensorpipe#294"),
         _stub_loaded,
+    ),
+    Rule(
+        "CS066",
+        "warning",
+        "The C library is newer than the toolkit's headers",
+        "nvcc compiles nothing: `exception specification is incompatible`; conda's compilers bring"
+        " an older C library",
+        ("NVIDIA/cuda-samples#378", "NVIDIA/nccl#1700"),
+        _library_too_new,
     ),
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from cudaswitch.compat.compilers import Bounds
+from cudaswitch.compat.compilers import Bounds, GlibcLimit
 from cudaswitch.decision import Decision
 from cudaswitch.environments import Environment
 from cudaswitch.errors import CudaswitchError
@@ -253,6 +253,8 @@ class Facts:
     """The user's own store if it is a dangling link, with its target."""
     accepts: Bounds | None = None
     """The host compilers that the active toolkit accepts."""
+    library_limit: GlibcLimit | None = None
+    """What keeps its headers from compiling with this machine's C library."""
     hosts: Mapping[str, str] = field(default_factory=dict)
     """Compilers that variables name and that are not there, by variable."""
 

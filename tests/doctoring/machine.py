@@ -7,6 +7,7 @@ import shutil
 import builders
 from doctoring.environment import link
 from doctoring.patient import Patient, case
+from made_libraries import other_glibc
 
 
 def _active(it: Patient, version: str) -> None:
@@ -106,6 +107,13 @@ def stub(it: Patient) -> None:
     made.rename(made.with_name("libcuda.so"))
     (kit / "lib64/libcuda.so.1").symlink_to("stubs/libcuda.so")
     it.env["LD_LIBRARY_PATH"] = f"{kit}/lib64"
+
+
+@case("CS066")
+def new_library(it: Patient) -> None:
+    _active(it, "12.4.131")
+    it.env["LD_PRELOAD"] = str(other_glibc(it.work, "2.41"))
+    it.adopt("13.0.48")
 
 
 @case("CS063")
