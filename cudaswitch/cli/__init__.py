@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import shlex
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -64,6 +65,16 @@ _SYNONYMS = {
 
 
 class _Commands(click.Group):
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        extra.setdefault("terminal_width", helptexts.width())
+        return super().make_context(info_name, args, parent, **extra)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for name, (_, line) in COMMANDS.items() if line]
 
@@ -118,7 +129,7 @@ class _Commands(click.Group):
 @click.group(
     cls=_Commands,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "terminal_width": helptexts.width()},
+    context_settings={"help_option_names": ["-h", "--help"]},
     epilog="To get started: cudaswitch install 13.0, then cudaswitch init --help",
 )
 @click.version_option(__version__, prog_name="cudaswitch", message="%(prog)s %(version)s")
