@@ -216,9 +216,9 @@ class Stock(NamedTuple):
             return []
         rest = [package for package in self.packages.values() if _is_rest(package)]
         same = (cudnn.version, cudnn.cuda, cudnn.platform)
+        # All builds: an earlier one had no headers.
         fitting = [one for one in rest if (one.version, one.cuda, one.platform) == same]
-        # The last id of several builds wins, as everywhere; what is used of them is the same.
-        return list({one.name: one for one in sorted(fitting, key=lambda one: one.id)}.values())
+        return sorted(fitting, key=lambda one: one.id)
 
     def _rank(self, name: str, cudnn: Package) -> tuple[bool, bool, bool]:
         kit = self.toolkits.get(name)

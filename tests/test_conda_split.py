@@ -170,7 +170,7 @@ int main(void) { printf("%zu\\n", cudnnGetVersion()); return CUDNN_VERSION != cu
 """
 
 
-@pytest.mark.parametrize("door", ["channel", "files", "one by one", "with the empty one"])
+@pytest.mark.parametrize("door", ["channel", "files", "one by one", "all that conda has"])
 def test_cudnn_in_pieces(split: Path, tmp_path: Path, door: str) -> None:
     """cuDNN in pieces becomes whole: headers, the linker's link and the library, of one build."""
     home = make_home(tmp_path)
@@ -197,7 +197,7 @@ def test_cudnn_in_pieces(split: Path, tmp_path: Path, door: str) -> None:
         succeeded(home.run("install", "13.0", "--from", "conda", **channels))
         files = [packages[0], packages[2]]
         doors = {"files": [files], "one by one": [files[1:], files[:1]]}
-        for some in doors.get(door, [[*files, packages[3]]]):
+        for some in doors.get(door, [packages]):
             done = home.run("install", *some)
             assert done.returncode == 0, done.stderr
     kits = json.loads(home.run("list", "--json").stdout)["toolkits"]
@@ -213,3 +213,11 @@ def test_an_empty_cudnn_alone(home: Home, tmp_path: Path) -> None:
     *_, empty = cudnn_in_pieces(tmp_path)
     hint = "it has no files: install it together with what it depends on, in one command"
     refused(home.run("install", empty), "cannot be made from cudnn alone", hint=hint)
+
+
+def test_links_alone_are_not_empty(home: Home, tmp_path: Path) -> None:
+    """An earlier `libcudnn-dev` had no files, and is no package that only requires others."""
+    libraries, links, *_ = cudnn_in_pieces(tmp_path)
+    assert home.run("install", libraries, links).returncode == 0
+    records = (home.store / "packages").glob("*/cudaswitch.json")
+    assert [json.loads(file.read_text())["component"] for file in records] == ["cudnn", "cudnn"]
