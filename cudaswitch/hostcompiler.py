@@ -163,7 +163,7 @@ def bounds(home: Path, cuda: Version) -> Bounds | None:
     return host_compilers(cuda)
 
 
-def library_limit(home: Path, cuda: Version, glibc: str | None) -> GlibcLimit | None:
+def limit_of_glibc(home: Path, cuda: Version, glibc: str | None) -> GlibcLimit | None:
     """Find the limit that the toolkit in `home` meets on a machine with `glibc`, if any.
 
     A header that somebody has mended, as forums advise, meets none.

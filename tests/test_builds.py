@@ -366,7 +366,10 @@ def test_windows_layout(tmp_path, place):
 )
 def test_a_toolkit_that_has_what_a_wheel_loads_goes_before_a_closer_one(name, version, libraries):
     kits = [toolkit("12.5.1+cudnn9.3.0"), toolkit("12.9.1+cudnn9.3.0")]
-    lacks = lambda kit, asked: asked if kit is kits[0] else ()  # noqa: E731
+
+    def lacks(kit, asked):
+        return asked if kit is kits[0] else ()
+
     answer = resolve(facts(found(name, version, "12.5", "9")), kits, absent=lacks)
     assert answer.toolkit == kits[1].name
     (rejected,) = answer.rejected

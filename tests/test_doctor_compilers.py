@@ -170,3 +170,18 @@ def test_a_c_library_that_is_too_new(
     patient.in_shell("none")
     found = {one["code"]: one["fix"] for one in patient.findings(1)}
     assert found.get("CS066") == fix
+
+
+def test_a_c_library_that_is_too_new_for_all_that_the_driver_runs(patient: Patient) -> None:
+    CASES["CS066"](patient)
+    patient.env["CUDASWITCH_DRIVER"] = "550.54.14"
+    patient.in_shell("none")
+    found = {one["code"]: one["fix"] for one in patient.findings(1)}
+    assert found["CS066"] == "conda install -c conda-forge gxx_linux-64"
+
+
+def test_a_c_library_does_not_matter_without_nvcc(patient: Patient) -> None:
+    CASES["CS066"](patient)
+    (patient.work / "kit/bin/nvcc").unlink()
+    patient.in_shell("none")
+    assert patient.codes(1) == []

@@ -8,7 +8,7 @@ from pathlib import Path
 from cudaswitch import talk
 from cudaswitch.detect.machine import glibc
 from cudaswitch.environments import sudo_caller
-from cudaswitch.hostcompiler import library_limit, what_compiles
+from cudaswitch.hostcompiler import limit_of_glibc, what_compiles
 from cudaswitch.platforms import current_platform
 from cudaswitch.programs import search_path
 from cudaswitch.store import Store, compiles_here
@@ -25,7 +25,7 @@ def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
     if not compiles_here(kit):
         return
     library = glibc()
-    limit = library_limit(Path(kit.path), kit.version, library)
+    limit = limit_of_glibc(Path(kit.path), kit.version, library)
     if limit:
         talk.say(f"{limit.text}; this machine has glibc {library}")
     if compiler is None:

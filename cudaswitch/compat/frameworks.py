@@ -192,14 +192,14 @@ class Opens(Row):
     """The libraries that builds from `since` on take from a toolkit, by their names without `lib`.
 
     `nvvm` is libNVVM. From `extra_since` on, the `extra` brings all of them as wheels, and what
-    wheels lack is looked for below CUDA_HOME. If `alone`, conda can install it without them.
+    wheels lack is looked for below CUDA_HOME. If `optional_in_conda`, conda may leave them out.
     """
 
     source: str
     confidence: str
     libraries: tuple[str, ...]
     since: Version
-    alone: bool = False
+    optional_in_conda: bool = False
     extra: str | None = None
     extra_since: Version | None = None
 

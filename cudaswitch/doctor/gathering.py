@@ -29,7 +29,7 @@ from cudaswitch.environments import (
 )
 from cudaswitch.errors import CudaswitchError, NotInstalledError
 from cudaswitch.holders import written_pins
-from cudaswitch.hostcompiler import bounds, library_limit
+from cudaswitch.hostcompiler import bounds, limit_of_glibc
 from cudaswitch.paths import MANIFEST, Home, home
 from cudaswitch.platforms import expanded, home_folder
 from cudaswitch.programs import why_closed
@@ -116,16 +116,16 @@ def gather(variables: Mapping[str, str]) -> Facts:
         away=_away(lost),
         store_link=folders.link_to_nothing(home().root),
         accepts=bounds(Path(active.home), active.version) if active and active.version else None,
-        library_limit=_library_limit(active, prefix, needs.glibc) if active else None,
+        glibc_limit=_glibc_limit(active, prefix, needs.glibc) if active else None,
         hosts=folders.lost_compilers(variables),
     )
 
 
-def _library_limit(kit: Kit, prefix: Path | None, glibc: str | None) -> GlibcLimit | None:
+def _glibc_limit(kit: Kit, prefix: Path | None, glibc: str | None) -> GlibcLimit | None:
     """Find what keeps a toolkit from compiling; conda's compilers bring their own C library."""
     if kit.version is None or (prefix and any(prefix.glob("*-conda*-linux-gnu/sysroot"))):
         return None
-    return library_limit(Path(kit.home), kit.version, glibc)
+    return limit_of_glibc(Path(kit.home), kit.version, glibc)
 
 
 def _upgraded(store: Store) -> Iterator[tuple[Toolkit, Version]]:

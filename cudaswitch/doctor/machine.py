@@ -14,7 +14,7 @@ from cudaswitch.compat.drivers import releases, required
 from cudaswitch.compat.sonames import soname
 from cudaswitch.compat.tables import cite
 from cudaswitch.doctor.model import ConfLine, Facts, Found, Kit, LinesOut, Rule
-from cudaswitch.doctor.parts import NVCC, Part, first_that_has, having, of_release, place
+from cudaswitch.doctor.parts import NVCC, Part, first_that_has, of_release, place, use_newest
 from cudaswitch.doctor.releases import newest_served, runs
 from cudaswitch.doctor.spelling import (
     changing,
@@ -119,25 +119,24 @@ def _toolkit_for_gpu(facts: Facts, instead: Kit, cc: Version) -> str:
 
 def _newest(facts: Facts, serves: Callable[[Version], bool], part: Part | None) -> str | None:
     """Bring the newest CUDA that serves, an installed one with that part first."""
-    fits = [kit for kit in having(facts, part) if serves(kit.version)]
-    if fits:
-        return use_command(facts, fits[-1].name)
     best = next(filter(serves, releases()), None)
-    return first_that_has(facts, str(best), part) if best else None
+    return use_newest(facts, part, serves) or (
+        first_that_has(facts, str(best), part) if best else None
+    )
 
 
 def _library_too_new(facts: Facts) -> Iterator[Found]:
-    kit, limit, library = facts.active, facts.library_limit, facts.needs.glibc
-    if not kit or not limit or not library or not place(kit.has, NVCC):
+    kit, limit = facts.active, facts.glibc_limit
+    if not kit or not limit or not place(kit.has, NVCC):
         return
-    own = facts.resolution.cuda
+    here, own = Version(str(facts.needs.glibc)), facts.resolution.cuda
 
     def serves(version: Version) -> bool:
-        # PyTorch refuses to build with an nvcc of another major than its own.
-        builds = own is None or Version(own).major == version.major
-        return builds and runs(facts, version) and not glibc_limit(version, Version(library))
+        # The framework would find no library of another major, nor PyTorch build with its nvcc.
+        suits = own is None or Version(own).major == version.major
+        return suits and runs(facts, version) and not glibc_limit(version, here)
 
-    evidence = f"{limit.text}; this machine has glibc {library} ({cite(limit)})"
+    evidence = f"{limit.text}; this machine has glibc {here} ({cite(limit)})"
     fix = _newest(facts, serves, NVCC) or f"{conda_install(facts)} gxx_linux-64"
     yield Found(f"`{kit.home}`: {evidence}", fix)
 

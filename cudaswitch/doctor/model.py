@@ -253,7 +253,7 @@ class Facts:
     """The user's own store if it is a dangling link, with its target."""
     accepts: Bounds | None = None
     """The host compilers that the active toolkit accepts."""
-    library_limit: GlibcLimit | None = None
+    glibc_limit: GlibcLimit | None = None
     """What keeps its headers from compiling with this machine's C library."""
     hosts: Mapping[str, str] = field(default_factory=dict)
     """Compilers that variables name and that are not there, by variable."""

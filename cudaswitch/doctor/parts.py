@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from cudaswitch.activation import LIBRARY_FOLDERS
 from cudaswitch.archives.components import component_with
@@ -52,6 +52,12 @@ def header(name: str) -> Part:
 def having(facts: Facts, part: Part | None) -> list[Toolkit]:
     """List the installed toolkits with a part, the newest last."""
     return [kit for kit in facts.installed if part is None or place(facts.parts[kit.path], part)]
+
+
+def use_newest(facts: Facts, part: Part | None, serves: Callable[[Version], bool]) -> str | None:
+    """Spell a command that uses the newest installed toolkit that serves and has a part, if any."""
+    fits = [kit for kit in having(facts, part) if serves(kit.version)]
+    return use_command(facts, fits[-1].name) if fits else None
 
 
 def place(has: frozenset[str], part: Part) -> str | None:

@@ -23,6 +23,7 @@ from cudaswitch.doctor.parts import (
     header,
     library,
     place,
+    use_newest,
 )
 from cudaswitch.doctor.releases import knowing, newest_run, release_with, runs, used_now
 from cudaswitch.doctor.spelling import (
@@ -33,7 +34,6 @@ from cudaswitch.doctor.spelling import (
     put_first,
     setting,
     spell,
-    use_command,
     with_data_dir,
     with_flag,
     without,
@@ -85,10 +85,7 @@ def _own_nvcc(facts: Facts, _: str) -> str:
 
 def _newest(facts: Facts, part: Part, serves: Callable[[Version], bool], otherwise: Version) -> str:
     """Use the newest toolkit here that serves and has a part; if none does, bring another."""
-    fits = [kit for kit in having(facts, part) if serves(kit.version)]
-    if fits:
-        return use_command(facts, fits[-1].name)
-    return first_that_has(facts, str(otherwise), part)
+    return use_newest(facts, part, serves) or first_that_has(facts, str(otherwise), part)
 
 
 def _numba(facts: Facts, _: str) -> str:

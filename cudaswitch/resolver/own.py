@@ -70,7 +70,7 @@ def _has_brought(found: FoundFramework, facts: Facts) -> bool:
     """Tell whether conda has put CUDA beside a framework; some can come without."""
     here = {part.component for part in facts.carried if part.kind == "conda"}
     rule = found.framework.opens_of(found.release)
-    return rule is None or not rule.alone or bool(here & {"cuda", "library"})
+    return rule is None or not rule.optional_in_conda or bool(here & {"cuda", "library"})
 
 
 def _looks(found: FoundFramework, facts: Facts) -> OwnCuda | None:
