@@ -136,10 +136,34 @@ def test_files_in_their_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["channels: one", "channels: [one]", "channels:"])
-def test_channels_of_a_variable_go_before_those_of_files(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("names", ["six,seven", " six , seven,,"])
+def test_channels_of_a_variable_go_before_those_of_files(
+    tmp_path: Path, text: str, names: str
+) -> None:
     condarc(tmp_path, text)
-    found = read_condarc({"HOME": str(tmp_path), "CONDA_CHANNELS": "six,seven"})
+    found = read_condarc({"HOME": str(tmp_path), "CONDA_CHANNELS": names})
     assert found.channels == ("six", "seven", "one")[: 2 + ("one" in text)]
+
+
+@pytest.mark.parametrize("spelled", ["true", "yes", "On", "y", "1", "'true'", "'Y'", "'1'", "2"])
+def test_what_conda_takes_for_true(tmp_path: Path, spelled: str) -> None:
+    """As `conda config --show` of conda 26.7 has it, in a file and in a variable."""
+    home, plain = {"HOME": str(tmp_path)}, spelled.strip("'")
+    assert read_condarc(home | {"CONDA_OFFLINE": plain}).offline
+    assert read_condarc(home | {"CONDA_SSL_VERIFY": plain}).access.verify is None
+    condarc(tmp_path, f"offline: {spelled}\nssl_verify: {spelled}")
+    found = read_condarc(home)
+    assert (found.offline, found.access.verify) == (True, None)
+
+
+@pytest.mark.parametrize("spelled", ["false", "no", "Off", "n", "0", "'False'", "'none'", "'0'"])
+def test_what_conda_takes_for_false(tmp_path: Path, spelled: str) -> None:
+    home, plain = {"HOME": str(tmp_path)}, spelled.strip("'")
+    assert not read_condarc(home | {"CONDA_OFFLINE": plain}).offline
+    assert read_condarc(home | {"CONDA_SSL_VERIFY": plain}).access.verify is False
+    condarc(tmp_path, f"offline: {spelled}\nssl_verify: {spelled}")
+    found = read_condarc(home)
+    assert (found.offline, found.access.verify) == (False, False)
 
 
 def test_a_file_holds_the_variables_of_whoever_is_asked_for(tmp_path: Path) -> None:

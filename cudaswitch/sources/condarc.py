@@ -24,6 +24,9 @@ _NAMES = (".condarc", "condarc", "condarc.d")
 _SUFFIXES = (".yml", ".yaml")
 _VARIABLES = ("channel_alias", "ssl_verify", "offline", "client_ssl_cert", "client_ssl_cert_key")
 """Settings that `CONDA_<NAME>` overrides."""
+_TRUE = frozenset(("true", "yes", "on", "y"))
+_FALSE = frozenset(("false", "off", "n", "no", "non", "none"))
+"""conda's words for flags, besides numbers (conda/auxlib/type_coercion.py)."""
 _ALIASES = {
     "channel": "channels",
     "verify_ssl": "ssl_verify",
@@ -69,7 +72,8 @@ def read_condarc(variables: Mapping[str, str]) -> Condarc:
                     "unset it, or fix it",
                 ) from None
     if text := variables.get("CONDA_CHANNELS"):
-        found["channels"] = [*text.split(","), *_texts(found.get("channels"))]
+        named = (name.strip() for name in text.split(","))
+        found["channels"] = [*named, *_texts(found.get("channels"))]
     proxies = _mapping(found, "proxy_servers").items()
     return Condarc(
         channels=_texts(found.get("channels")),
@@ -86,7 +90,7 @@ def read_condarc(variables: Mapping[str, str]) -> Condarc:
             _trust(found.get("ssl_verify"), variables),
             _certificate(found, variables),
         ),
-        offline=found.get("offline") is True,
+        offline=_flag(found.get("offline")) is True,
     )
 
 
@@ -225,13 +229,22 @@ def _lists(found: dict[str, Any], name: str) -> dict[str, tuple[str, ...]]:
     return {str(key): _texts(each) for key, each in _mapping(found, name).items()}
 
 
+def _flag(value: Any) -> bool | None:
+    """Return what conda takes a value for where it expects a flag; None if it is none."""
+    if isinstance(value, bool | int | float):
+        return bool(value)
+    word = value.strip().lower() if isinstance(value, str) else None
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
+    return int(word) != 0 if word and word.isdecimal() else None
+
+
 def _trust(value: Any, variables: Mapping[str, str]) -> bool | str | None:
     """Return what to check servers against; None means the usual authorities."""
-    if value is False:
-        return False
-    if isinstance(value, str) and value not in ("", _TRUSTED_STORE):
+    flag = _flag(value)
+    if flag is None and isinstance(value, str) and value not in ("", _TRUSTED_STORE):
         return at_home(value, variables)
-    return None
+    return False if flag is False else None
 
 
 def _certificate(
