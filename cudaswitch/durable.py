@@ -179,15 +179,24 @@ def abandoned(folder: Path) -> Iterator[Path]:
 
     A writer holds a lock on its file. Where the file system has no locks nothing is yielded.
     """
-    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
     for path in (folder / name for name in names_of(folder) if TEMPORARY.fullmatch(name)):
         with contextlib.suppress(OSError):
-            descriptor = os.open(path, flags)
+            descriptor = _to_lock(path)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 yield path
             finally:
                 os.close(descriptor)
+
+
+def _to_lock(path: Path) -> int:
+    """Open a file for an exclusive lock, which file servers want to be open for writing."""
+    flags = os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        return os.open(path, os.O_RDWR | flags)
+    except PermissionError:
+        # It has the mode of a read-only file that it was to replace.
+        return os.open(path, os.O_RDONLY | flags)
 
 
 def sweep_beside(files: Iterable[Path]) -> None:

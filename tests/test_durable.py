@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from checks import PYTHON, in_the_middle
+from checks import PYTHON, in_the_middle, succeeded
 from cudaswitch import durable
 from homes import Home
 from shells.venvs import with_venv
-from tools import as_plain_user, root_only
-from traced import CALLS, FLUSHED, MADE, RENAMED, Call, traced
+from tools import as_plain_user, console_script, root_only
+from traced import CALLS, FLUSHED, MADE, RENAMED, Call, injected, traced
 
 REBUILT = ("store/requests", "store/auto", "store/shims", "home/xdg-cache", "store/.staging")
 """Where nothing has to last: it is worked out again, or checked on every reading."""
@@ -197,3 +197,17 @@ def test_only_what_nobody_writes_is_swept(tmp_path: Path) -> None:
         assert not left.exists() and others.exists() and written.exists()
     durable.write_atomically(path, "again")
     assert sorted(each.name for each in tmp_path.iterdir()) == [others.name, "file"]
+
+
+def test_what_a_kill_leaves_of_a_read_only_file_is_swept(home: Home) -> None:
+    folder = Path(home.env["XDG_CONFIG_HOME"]) / "cudaswitch"
+    folder.mkdir()
+    file = folder / "config.toml"
+    file.write_text("jobs = 2\n")
+    file.chmod(0o444)
+    command = injected("rename:signal=KILL", console_script(), "config", "set", "jobs", "3")
+    subprocess.run(as_plain_user(*command), env=home.env, check=False)
+    left = {path.stat().st_mode & 0o777 for path in folder.glob(".config.toml.????????.tmp")}
+    assert left == {0o444}
+    succeeded(home.run_plainly("config", "set", "jobs", "4"))
+    assert list(folder.iterdir()) == [file]
