@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cudaswitch.changing import OwnStore
 from cudaswitch.contents import is_closed
-from cudaswitch.download.cache import WORK, idle
+from cudaswitch.download.cache import FOLDERS, WORK, idle
 from cudaswitch.download.parts import Part
 from cudaswitch.durable import abandoned
 from cudaswitch.environments import WANT_LIMIT, environment_pinned_by
@@ -248,7 +248,7 @@ def _cached(cache: Path, downloads: bool, dry_run: bool) -> list[Waste]:
                 found += _taken("leftover", [path], dry_run)
             elif downloads and (is_sha256(path.name) or path.name == "channels"):
                 found += _taken("download", [path], dry_run)
-        for folder in (cache, cache / "channels", cache / "urls"):
+        for folder in (cache, *(cache / name for name in FOLDERS)):
             found += _taken("leftover", abandoned(folder), dry_run)
         for path in _inside(cache / "urls"):
             found += _of_url(path, downloads, dry_run)

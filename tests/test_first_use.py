@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from checks import PYTHON
 from cudaswitch.errors import CudaswitchError, SourceError, StoreError
 from cudaswitch.sources import files
 from homes import Home
@@ -122,6 +124,23 @@ def test_a_record_is_never_waited_for(tmp_path: Path) -> None:
         os.mkfifo(record)
         with pytest.raises(CudaswitchError):
             obtain(tmp_path, server.url())
+
+
+@pytest.mark.parametrize("folder", ["seen", "licences"])
+def test_what_a_kill_left_beside_the_records_goes(home: Home, folder: str) -> None:
+    note = Path(home.env["XDG_CACHE_HOME"], "cudaswitch", folder, f"{'a' * 64}.json")
+    code = (
+        "import os, sys; from pathlib import Path; from cudaswitch import durable\n"
+        "with durable._temporary(Path(sys.argv[1]), 'text', 0o644):\n"
+        "    os.kill(os.getpid(), 9)"
+    )
+    note.parent.mkdir(parents=True)
+    note.write_text("{}")
+    subprocess.run([PYTHON, "-c", code, note], check=False)
+    [left] = set(note.parent.iterdir()) - {note}
+    assert str(left) in home.run("gc", "--dry-run").stdout
+    assert str(left) in home.run("gc").stdout
+    assert list(note.parent.iterdir()) == [note]
 
 
 def test_what_was_refused_is_not_held_for_right(home: Home, pair: list[Path]) -> None:

@@ -7,6 +7,8 @@
     urls/<key>.part.ranges   which bytes of the part are there, where it has holes
     urls/<key>.lock          held by the process that writes the part
     urls/<key>-<random>.*    the same for a process that did not get the part, and works alone
+    channels/<sha256>-N.json what was read from a channel's index of that hash (sources.repodata)
+    seen/, licences/         what `gc` leaves: see `first_use` and sources.licences
     work-*                   a process's working folder, as long as it runs
     in-use                   locked, shared, by each of these processes
 
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 PIECE = 1 << 20
 """Bytes read and written at once (measured: 1.7 x as fast as 8 KiB)."""
 
+FOLDERS = ("urls", "channels", "seen", "licences")
+"""The folders in which a killed run may leave a file that it was writing."""
 IN_USE = "in-use"
 WORK = "work-"
 """What the names of processes' working folders begin with."""
