@@ -153,12 +153,10 @@ def _as_stored(store: Store, artifact: Artifact, package: Package) -> tuple[Arti
 
 def _libraries_in(named: Sequence[tuple[Artifact, Package]]) -> dict[str, str]:
     """Map the ids of cuDNN packages to the sha256 of their archives, if there are shared stores."""
-    from cudaswitch.archives.unpacking import sha256_of  # noqa: PLC0415  # adopting needs none
-
-    libraries = [one for one in named if one[1].component == "cudnn"]
     if len(all_stores()) == 1:
         return {}
-    return {package.id: sha256_of(artifact.path) for artifact, package in libraries}
+    libraries = (one for one in named if one[1].component == "cudnn")
+    return {package.id: _hash_of(artifact) for artifact, package in libraries}
 
 
 def identified(

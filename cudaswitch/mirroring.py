@@ -212,10 +212,10 @@ def _file(folder: Path, item: Item) -> list[str]:
 
 def _replace(item: Item, final: Path) -> None:
     """Put a file where the index names it; another file there is replaced."""
-    if os.path.isfile(final) and file_sha256(final) != item.row.sha256:
-        copy_atomically(item.path, final)
-    else:
-        put(item.path, final.parent, final.name, item.row.sha256)
+    if os.path.isfile(final) and file_sha256(final) == item.row.sha256:
+        return
+    final.parent.mkdir(parents=True, exist_ok=True)
+    copy_atomically(item.path, final)
 
 
 _PLACES: dict[str, Callable[[Path, Item], list[str]]] = {
