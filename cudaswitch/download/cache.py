@@ -165,17 +165,17 @@ class Cache:
 
 def _acquire(lock: Lock, part: Part, patience: float, waiting: Callable[[], None]) -> bool:
     """Wait for the lock while its holder makes progress; False if it does not, or locks fail."""
-    seen, since = -1, time.monotonic()
+    seen, since = None, time.monotonic()
     while True:
         try:
             if lock.take():
                 return lock.works
         except OSError:
             return False
-        if seen == -1:
+        if seen is None:
             waiting()
-        if (arrived := Part(part.path).arrived) != seen:
-            seen, since = arrived, time.monotonic()
+        if (sizes := part.sizes) != seen:
+            seen, since = sizes, time.monotonic()
         elif time.monotonic() - since > patience:
             return False
         time.sleep(_POLL)

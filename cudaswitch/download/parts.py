@@ -15,6 +15,7 @@ from cudaswitch.toolkit import is_sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import BinaryIO
 
 _RECORD_LIMIT = 1 << 20
@@ -56,6 +57,24 @@ Span = tuple[int, int]
 """From the first byte to the one after the last."""
 
 
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _merged(spans: Iterable[Span]) -> list[Span]:
+    """Sort spans, and join those that meet or overlap; empty ones are left out."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        elif start < end:
+            merged.append((start, end))
+    return merged
+
+
 def gaps(spans: list[Span], total: int) -> list[Span]:
     """Return what is missing of `total` bytes, in order, if `spans` (sorted) are there."""
     missing, at = [], 0
@@ -85,10 +104,12 @@ class Part:
 
     @property
     def size(self) -> int:
-        try:
-            return self.path.stat().st_size
-        except FileNotFoundError:
-            return 0
+        return _size(self.path)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Those of the file and of the journal: one of them grows as long as bytes arrive."""
+        return self.size, _size(self.journal_path)
 
     @property
     def arrived(self) -> int:
@@ -104,15 +125,14 @@ class Part:
         if self._spans is None:
             if not self.has_holes:
                 return [(0, size)] if (size := self.size) else []
-            self._spans = []
             journal = b""
             # The process that writes the journal may have finished, and removed it.
             with contextlib.suppress(FileNotFoundError):
                 journal = self.journal_path.read_bytes()
-            for line in journal.splitlines(keepends=True):
-                # A kill may have cut the last line short, which changes its number.
-                if match := _JOURNAL_LINE.fullmatch(line):
-                    self._insert((int(match[1]), min(int(match[2]), self.size)))
+            # A kill may have cut the last line short, which changes its number.
+            lines = map(_JOURNAL_LINE.fullmatch, journal.splitlines(keepends=True))
+            size = self.size
+            self._spans = _merged((int(line[1]), min(int(line[2]), size)) for line in lines if line)
         return self._spans
 
     def begin_ranges(self) -> None:
@@ -128,20 +148,11 @@ class Part:
         if self._journal is None:
             raise ValueError("begin_ranges comes first")
         self._journal.write(b"%d %d\n" % span)
-        self._insert(span)
+        # A new list, as another thread may be reading the old one.
+        self._spans = _merged([*(self._spans or ()), span])
 
     def open(self) -> BinaryIO:
         return self.path.open("r+b", buffering=0)
-
-    def _insert(self, span: Span) -> None:
-        # A new list, as another thread may be reading the old one.
-        merged: list[Span] = []
-        for start, end in sorted([*(self._spans or ()), span]):
-            if merged and start <= merged[-1][1]:
-                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-            elif start < end:
-                merged.append((start, end))
-        self._spans = merged
 
     def _forget_ranges(self) -> None:
         if self._journal is not None:
