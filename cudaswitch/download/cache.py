@@ -89,12 +89,18 @@ class Cache:
         self.urls = root / "urls"
 
     def find(self, sha256: str) -> Path | None:
-        """Return the whole file with that sha256, hashed again: a cache may rot."""
+        """Return the whole file with that sha256, hashed again: a cache may rot.
+
+        What cannot be read counts as absent: it is fetched anew, and replaced.
+        """
         path = self.root / sha256
         if not os.path.isfile(path):
             return None
-        if file_sha256(path) == sha256:
-            return path
+        try:
+            if file_sha256(path) == sha256:
+                return path
+        except OSError:
+            return None
         path.unlink(missing_ok=True)
         return None
 

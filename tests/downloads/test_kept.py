@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import threading
@@ -10,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from checks import succeeded
 from cudaswitch import settings
 from cudaswitch.download.fetching import fetch
 from cudaswitch.download.parts import Record, read_record, write_record
 from cudaswitch.errors import SourceError, StoreError
 from cudaswitch.shells.spelling import setting_here
 from downloads.served import CONTENT, HASH, whole_files
+from homes import Home
 from http_modes import random_bytes
 from http_server import Server
 from mounts import in_own_mounts
@@ -47,6 +50,20 @@ def test_a_rotten_cache_is_healed(server: Server, cache: Path) -> None:
     (cache / HASH).write_bytes(CONTENT[:-1] + b"x")
     with pytest.raises(SourceError, match="not in the cache"):
         fetch(server.url(), cache, offline=True)
+
+
+def test_what_is_closed_to_us_is_fetched_anew(home: Home, pair: list[Path]) -> None:
+    """In a cache that several share, a umask may leave a file that only one of them can read."""
+    with Server(pair[1].read_bytes()) as server:
+        url = server.url("ok", pair[1].name)
+        succeeded(home.run("install", url))
+        [file] = Path(home.env["XDG_CACHE_HOME"], "cudaswitch").glob("?" * 64)
+        file.chmod(0)
+        shutil.rmtree(home.store)
+        done = home.run_plainly("install", url)
+        assert succeeded(done) == []
+        assert file.read_bytes() == server.content
+        assert file.stat().st_mode & 0o400
 
 
 def test_offline(server: Server, cache: Path) -> None:
