@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cudaswitch.durable import exchange, rename, sync_folder, write_atomically
-from cudaswitch.errors import StoreError, hint_for
+from cudaswitch.errors import UNREADABLE, StoreError, hint_for
 from cudaswitch.ownership import refuse_sudo, refuse_world_writable, warn_of_world_writable
 from cudaswitch.paths import CONTENTS, MANIFEST, Home, first_there
 from cudaswitch.regular import read_regular
@@ -274,9 +274,14 @@ def writing(home: Home) -> Iterator[None]:
             yield
     except OSError as error:
         # Calls relative to a folder's descriptor report a bare name, which says nothing.
-        named = error.filename if Path(error.filename or "").is_absolute() else home.root
+        named = Path(error.filename or "")
+        named = named if named.is_absolute() else home.root
+        does, elsewhere = "write", _ANOTHER_STORE
+        if not named.is_relative_to(home.root):
+            # It is in the toolkit that another one is laid over.
+            does, elsewhere = "read", UNREADABLE
         raise StoreError(
-            f"cannot write `{named}`: {error.strerror}", hint_for(error, _ANOTHER_STORE)
+            f"cannot {does} `{named}`: {error.strerror}", hint_for(error, elsewhere)
         ) from None
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from adoptable import toolkit
 from checks import refused, snapshot, succeeded
 from homes import Home
 from made_environments import Env
@@ -203,6 +204,19 @@ def test_what_cannot_be_read_or_written_has_a_next_step(home: Home, pair: list[P
     with closed(pair[1].parent):
         done = home.run_plainly("install", pair[1])
         refused(done, f"cannot read `{pair[1]}`: Permission denied", hint=readable)
+
+
+def test_a_part_of_an_adopted_toolkit(home: Home, pair: list[Path], tmp_path: Path) -> None:
+    """cuDNN is laid over its parts one by one: the message names the one that cannot be read."""
+    place = toolkit(tmp_path / "cuda", "10.1.243")
+    part = place / "nvvm"
+    part.mkdir()
+    [cudnn] = [path for path in pair if path.name.startswith("cudnn")]
+    succeeded(home.run("install", cudnn))
+    with closed(part):
+        done = home.run_plainly("adopt", place)
+        refused(done, f"cannot read `{part}`: Permission denied", hint="check who can read it")
+    assert len(succeeded(home.run_plainly("adopt", place))) == 1
 
 
 def test_a_folder_of_jupyters(stocked: Home, tmp_path: Path) -> None:
