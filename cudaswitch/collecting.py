@@ -34,7 +34,8 @@ from cudaswitch.sweeping import sweep
 from cudaswitch.talk import say, some_of
 from cudaswitch.toolkit import is_sha256
 
-_PART = re.compile(r"(?P<key>[0-9a-f]{64}(?P<own>-[0-9a-f]{8})?)\.part(?P<beside>\.json|\.ranges)?")
+_KEY = r"(?P<key>[0-9a-f]{64}(?P<own>-[0-9a-f]{8})?)"
+_PART = re.compile(rf"{_KEY}\.(?:part|(?P<beside>part\.json|part\.ranges|lock))")
 
 
 class Waste(NamedTuple):
@@ -261,13 +262,16 @@ def _of_url(path: Path, downloads: bool, dry_run: bool) -> list[Waste]:
         # What is beside a part goes with it, or has just gone with it.
         if match["beside"] and (os.path.exists(part) or not os.path.lexists(path)):
             return []
+        # Other locks stay, as processes may be about to take them.
+        if match["beside"] == "lock" and not match["own"]:
+            return []
         with contextlib.suppress(OSError), Lock(path.with_name(locked_by)) as lock:
             if lock.take(make=not dry_run) and lock.works:
                 taken = _taken("leftover", [path], dry_run)
                 if not dry_run:
                     Part(part).drop()
                     if match["own"]:
-                        lock.path.unlink()
+                        lock.path.unlink(missing_ok=True)
                 return taken
     elif downloads and path.name.endswith(".json"):
         return _taken("download", [path], dry_run)

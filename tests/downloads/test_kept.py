@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from checks import succeeded
 from cudaswitch import settings
+from cudaswitch.download.cache import url_key
 from cudaswitch.download.fetching import fetch
 from cudaswitch.download.parts import Record, read_record, write_record
 from cudaswitch.errors import SourceError, StoreError
+from cudaswitch.locks import Lock
 from cudaswitch.shells.spelling import setting_here
 from downloads.served import CONTENT, HASH, whole_files
 from homes import Home
 from http_modes import random_bytes
 from http_server import Server
 from mounts import in_own_mounts
+from tools import console_script
 
 
 def test_the_cache_is_used(server: Server, cache: Path) -> None:
@@ -64,6 +69,27 @@ def test_what_is_closed_to_us_is_fetched_anew(home: Home, pair: list[Path]) -> N
         assert succeeded(done) == []
         assert file.read_bytes() == server.content
         assert file.stat().st_mode & 0o400
+
+
+def test_what_a_kill_leaves_of_a_process_that_works_alone_goes(home: Home) -> None:
+    """Killed before the first byte, it leaves only the lock of the part that it has for itself."""
+    urls = Path(home.env["XDG_CACHE_HOME"], "cudaswitch", "urls")
+    urls.mkdir(parents=True)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/a.conda"
+        shared = urls / f"{url_key(url)}.lock"
+        with Lock(shared) as held:
+            assert held.take()
+            env = home.env | {"CUDASWITCH_TIMEOUT": "0.5"}
+            with subprocess.Popen([console_script(), "install", url], env=env) as child:
+                while not (own := list(urls.glob("?" * 64 + "-????????.lock"))):
+                    assert child.poll() is None
+                    time.sleep(0.02)
+                child.kill()
+    assert sorted(urls.iterdir()) == sorted([*own, shared])
+    for options in (["--dry-run"], []):
+        assert str(own[0]) in home.run("gc", *options).stdout
+    assert list(urls.iterdir()) == [shared]
 
 
 def test_offline(server: Server, cache: Path) -> None:
@@ -110,6 +136,7 @@ def test_without_network_the_cached_copy_is_named(cache: Path) -> None:
 LIMITED = """
 import resource, sys
 from pathlib import Path
+from cudaswitch.download.cache import url_key
 from cudaswitch.download.fetching import fetch
 from cudaswitch.errors import StoreError
 hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
@@ -135,6 +162,7 @@ FULL_DISK = """
 mkdir -p "$1" && mount -t tmpfs -o size=600k none "$1" && exec "$2" -c '
 import sys
 from pathlib import Path
+from cudaswitch.download.cache import url_key
 from cudaswitch.download.fetching import fetch
 from cudaswitch.errors import StoreError
 try:
