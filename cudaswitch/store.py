@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     _Kind = TypeVar("_Kind", Package, Toolkit)
     _Result = TypeVar("_Result")
 
-_RECORD_BYTES = 64 << 20
+RECORD_BYTES = 64 << 20
 """Bytes of a record; that of a package lists its files, and has a few MiB."""
 _SMALL_BYTES = 4096
 """Bytes of an alias, and of a ready answer."""
@@ -386,7 +386,7 @@ def read_package(folder: str | PathLike[str]) -> Package | None:
 def _record(folder: str | PathLike[str], read: Callable[[dict[str, Any]], _Kind]) -> _Kind | None:
     path, mend = os.path.join(folder, MANIFEST), "cudaswitch verify --repair"
     try:
-        found = read(read_json(path, _RECORD_BYTES))
+        found = read(read_json(path, RECORD_BYTES))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

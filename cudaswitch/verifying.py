@@ -10,6 +10,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,11 +18,12 @@ from typing import Literal, NamedTuple, TypeVar
 
 from cudaswitch.compose import place, replaced
 from cudaswitch.contents import Contents, is_closed, is_left_out, read_contents, walk
-from cudaswitch.errors import StoreError
+from cudaswitch.errors import RequestError, StoreError
 from cudaswitch.ownership import is_open_as
 from cudaswitch.paths import CONTENTS, MANIFEST
+from cudaswitch.regular import read_json
 from cudaswitch.staging import layout_of
-from cudaswitch.store import Store, names_in, read_package, read_toolkit
+from cudaswitch.store import RECORD_BYTES, Store, names_in, read_package, read_toolkit
 from cudaswitch.toolkit import Entry, Package, Toolkit, parents
 
 TYPE_CHECKING = False
@@ -354,6 +356,7 @@ def _own_content(store: Store, name: str, contents: Contents) -> Own:
         return found
     from hashlib import sha256  # noqa: PLC0415  # slow to load
 
+    own = _composed_as(store.home.toolkits / name)
     folders = (store.home.packages / package.id for package in contents.packages)
     for package in filter(None, (_readable(read_package, folder) for folder in folders)):
         for entry in package.entries:
@@ -365,6 +368,19 @@ def _own_content(store: Store, name: str, contents: Contents) -> Own:
             except OSError:
                 # The package's own check reports it.
                 continue
-            made = replaced(content, entry, str(store.home.toolkits / name))
+            made = replaced(content, entry, own)
             found[where] = len(made), sha256(made).hexdigest()
     return found
+
+
+def _composed_as(folder: Path) -> str:
+    """Return the path that a toolkit was composed for, if it still leads there, or else this one.
+
+    Links and mounts may give a store several names, of which others used another.
+    """
+    broken = (ValueError, KeyError, TypeError, AttributeError, RecursionError, RequestError)
+    with suppress(OSError, *broken):
+        recorded = Toolkit.from_json(read_json(folder / MANIFEST, RECORD_BYTES)).path
+        if os.path.samefile(recorded, folder):
+            return recorded
+    return str(folder)

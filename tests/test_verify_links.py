@@ -11,7 +11,7 @@ import pytest
 import builders
 from adoptable import toolkit, write
 from checks import snapshot, succeeded
-from homes import Home
+from homes import Home, make_home
 from stock import BARE, kit
 from verifying import CUDNN, LIBRARY, findings, flip
 
@@ -46,6 +46,29 @@ def test_a_copy_of_a_folder_of_the_same_toolkit(stocked: Home, link: str) -> Non
     unlinked(kit(stocked, BARE) / link)
     succeeded(stocked.run("verify", "--repair"))
     assert snapshot(kit(stocked, BARE)) == before
+
+
+def test_a_store_that_others_reach_through_a_link(home: Home, tmp_path: Path) -> None:
+    """Files with the toolkit's own path have it as the one who installed it spelled the store."""
+    prefix = "/opt/build/" + "placehold_" * 20
+    script = builders.File(f"echo {prefix}/bin\n".encode(), placeholder=prefix)
+    tree = {"bin/nvcc.profile": script, "lib/libcudart.so.10.1": b"x"}
+    package = builders.conda_package(tmp_path, "cudatoolkit", "10.1.243", "0", "linux-64", tree)
+    succeeded(home.run("install", package))
+    link, user = tmp_path / "link", make_home(tmp_path / "user")
+    link.symlink_to(home.store)
+    succeeded(home.run("verify", CUDASWITCH_HOME=str(link)))
+    succeeded(user.run("verify", CUDASWITCH_STORES=str(link)))
+    # What was moved there holds a path that leads elsewhere now.
+    file = link / "toolkits/10.1.243/bin/nvcc.profile"
+    shutil.move(home.store, tmp_path / "moved")
+    for there in (False, True):
+        link.unlink()
+        link.symlink_to(tmp_path / "moved")
+        if there:
+            shutil.copytree(link, home.store, symlinks=True)
+        done = user.run("verify", CUDASWITCH_STORES=str(link))
+        assert done.stdout == f"changed  {file}\n"
 
 
 def moved(folder: Path, to: Path) -> None:
