@@ -58,7 +58,7 @@ _FORMS = (
 )
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Locked:
     """One package: what its file's name says about it, and the file; `size` in bytes, if known."""
 
