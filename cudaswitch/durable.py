@@ -94,18 +94,21 @@ def write_all(
 
 
 def copy_atomically(source: Path, final: Path) -> None:
-    """Copy a file whole or not at all, and flush it."""
+    """Copy a file whole or not at all, and flush it; missing folders are created."""
     import shutil  # noqa: PLC0415  # reading commands do without
 
     sweep_beside([final])
-    with _temporary(final, None, 0o644) as temporary:
-        with _naming(final), temporary.open("r+b") as target, source.open("rb") as file:
-            shutil.copyfileobj(file, target, 1 << 20)
-            target.flush()
-            os.fsync(target.fileno())
-        with _naming(final):
-            rename(temporary, final)
-    sync_folder(final.parent)
+    with contextlib.ExitStack() as made:
+        make_folders(final.parent, made, lasting=True)
+        with _temporary(final, b"", 0o644, lasting=False) as temporary:
+            with source.open("rb") as file, _naming(final), temporary.open("r+b") as target:
+                shutil.copyfileobj(file, target, 1 << 20)
+                target.flush()
+                os.fsync(target.fileno())
+            with _naming(final):
+                rename(temporary, final)
+        sync_folder(final.parent)
+        made.pop_all()
 
 
 def rename(source: Path, target: Path) -> None:
@@ -223,14 +226,14 @@ def _stem(path: Path) -> str:
 @contextlib.contextmanager
 def _temporary(
     final: Path,
-    text: str | bytes | None,
+    text: str | bytes,
     mode: int,
     *,
     kept: bool = False,
     lasting: bool = True,
 ) -> Iterator[Path]:
     """Yield a file beside `final` with that content; it is deleted afterwards, unless renamed."""
-    content = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text or b""
+    content = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
     with _naming(final):
         temporary, descriptor = _created(final, mode)
     try:
@@ -299,7 +302,9 @@ def make_folders(folder: Path, undo: contextlib.ExitStack, *, lasting: bool) -> 
         return
     undo.callback(_remove_folder, folder)
     if lasting:
-        sync_folder(folder.parent)
+        # A folder that may be written, but not read, cannot be opened to be flushed.
+        with contextlib.suppress(PermissionError):
+            sync_folder(folder.parent)
 
 
 @contextlib.contextmanager

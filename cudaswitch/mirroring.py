@@ -65,7 +65,6 @@ def put(path: Path, folder: Path, name: str, sha256: str) -> Path:
         if file_sha256(final) == sha256:
             return final
         return put(path, folder / sha256, name, sha256)
-    final.parent.mkdir(parents=True, exist_ok=True)
     copy_atomically(path, final)
     return final
 
@@ -214,7 +213,6 @@ def _replace(item: Item, final: Path) -> None:
     """Put a file where the index names it; another file there is replaced."""
     if os.path.isfile(final) and file_sha256(final) == item.row.sha256:
         return
-    final.parent.mkdir(parents=True, exist_ok=True)
     copy_atomically(item.path, final)
 
 

@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from cudaswitch.durable import exchange, rename, sync_folder, write_atomically
+from cudaswitch.durable import exchange, make_folders, rename, sync_folder, write_atomically
 from cudaswitch.errors import UNREADABLE, StoreError, hint_for
 from cudaswitch.ownership import refuse_sudo, refuse_world_writable, warn_of_world_writable
 from cudaswitch.paths import CONTENTS, MANIFEST, Home, first_there
@@ -58,9 +58,10 @@ def require_writable(home: Home, *, mends: bool = False) -> None:
     made = (home.packages, home.toolkits, home.requests, home.pins, home.staging, home.locks)
     try:
         refuse_sudo(home.folder)
-        with plain_modes(home.root):
+        with plain_modes(home.root), contextlib.ExitStack() as undo:
             for folder in made:
-                folder.mkdir(parents=True, exist_ok=True)
+                make_folders(folder, undo, lasting=True)
+            undo.pop_all()
             if not os.path.exists(home.layout) or (mends and not layout_of(home)):
                 write_atomically(home.layout, LAYOUT + "\n")
     except OSError as error:

@@ -53,6 +53,18 @@ def check_order(root: Path, calls: list[Call]) -> list[str]:
     return lasting
 
 
+def check_folders(root: Path, calls: list[Call]) -> None:
+    """Check that the names of new folders below `root` are on disk before success is told."""
+    told = max(call.begun for call in calls if call.text.startswith(("write(1<", "write(2<")))
+    for call in calls:
+        folder = call.paths[-1] if call.name.startswith("mkdir") else root.parent
+        if folder.is_relative_to(root) and not folder.is_relative_to(root / ".staging"):
+            assert any(
+                one.name in FLUSHED and one.paths == (folder.parent,)
+                and call.ended < one.begun < told for one in calls
+            ), f"the name of `{folder}` was not flushed"  # fmt: skip
+
+
 def changes(source: Path, calls: list[Call]) -> dict[Path, int]:
     """Map `source` and all below it that changed, files and folders, to when it last did."""
     found: dict[Path, int] = {}
@@ -87,6 +99,18 @@ def test_packages_and_toolkits_are_on_disk_before_they_appear(
     assert len([name for name in lasting if name.startswith("store/packages")]) == 2
     lasting = check_order(tmp_path, traced(home, "install", "--force", *pair, cwd=home.path))
     assert set(kits) <= set(lasting)
+
+
+def test_new_folders_are_on_disk_before_it_is_told(
+    home: Home, tmp_path: Path, pair: list[Path]
+) -> None:
+    for command, folder in (
+        (["install", *pair], "store"),
+        (["mirror", tmp_path / "tree/of/ours", pair[0]], "tree"),
+        (["download", pair[0], "-d", tmp_path / "usb/of/ours"], "usb"),
+    ):
+        check_folders(tmp_path / folder, traced(home, *command, cwd=home.path))
+        assert (tmp_path / folder).is_dir()
 
 
 ASKED = (

@@ -232,7 +232,6 @@ def download(asked: Asked, lock_file: Path | None, folder: Path) -> None:
         text = _checked(_with_earlier(kits, folder / NAME), folder / NAME)
         paths = []
         try:
-            folder.mkdir(parents=True, exist_ok=True)
             for kit in kits:
                 artifacts = _brought(kit, work, asked.offline, None)
                 for row, artifact in zip(kit.packages, artifacts, strict=True):
