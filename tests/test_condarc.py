@@ -15,6 +15,7 @@ import builders
 from cudaswitch.download.access import ANYBODY
 from cudaswitch.errors import NotFoundError, SourceError
 from cudaswitch.lockfile import locked
+from cudaswitch.shells.spelling import setting_here
 from cudaswitch.sources import Delivery
 from cudaswitch.sources.channels import CHANNELS, places, usual_channels
 from cudaswitch.sources.conda import Channels
@@ -328,4 +329,16 @@ def test_offline(tmp_path: Path, server: FolderServer) -> None:
         obtain(tmp_path)
     assert "(conda's settings have `offline` true)" in caught.value.message
     assert caught.value.hint == "conda config --set offline false"
+    assert not server.asked
+
+
+def test_offline_by_a_variable(
+    tmp_path: Path, server: FolderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hint is not to change the files: the variable is stronger."""
+    condarc(tmp_path, f"channels: [{server.url}/lab/cuda]\noffline: false")
+    monkeypatch.setenv("CONDA_OFFLINE", "1")
+    with pytest.raises(SourceError) as caught:
+        obtain(tmp_path)
+    assert caught.value.hint == setting_here("CONDA_OFFLINE", "")
     assert not server.asked

@@ -16,6 +16,7 @@ from cudaswitch.download.several import WantedFile
 from cudaswitch.download.urls import redact
 from cudaswitch.errors import NotFoundError, RequestError, SourceError
 from cudaswitch.platforms import at_home
+from cudaswitch.shells.spelling import setting_here
 from cudaswitch.sources.condarc import Condarc, read_condarc
 from cudaswitch.sources.repodata import read_channel
 from cudaswitch.talk import say
@@ -185,12 +186,14 @@ def chosen_channels(names: Sequence[str], platform: str, *, offline: bool) -> li
 def refuse_unread(what: str, channels: Sequence[Channel]) -> None:
     """Raise SourceError if `what` may be missing only because an index was not read offline."""
     if unread := [channel for channel in channels if channel.unread]:
-        by_conda = read_condarc(os.environ).offline
-        why = " (conda's settings have `offline` true)" if by_conda else ""
-        raise SourceError(
-            f"no {what} is known offline{why}: the cache has no index of {shown_names(unread)}",
-            "conda config --set offline false" if by_conda else settings.way_online(),
-        )
+        why, hint = "", settings.way_online()
+        if read_condarc(os.environ).offline:
+            why = " (conda's settings have `offline` true)"
+            hint = "conda config --set offline false"
+            if os.environ.get("CONDA_OFFLINE"):
+                hint = setting_here("CONDA_OFFLINE", "")
+        said = f"no {what} is known offline{why}: the cache has no index of {shown_names(unread)}"
+        raise SourceError(said, hint)
 
 
 def shown_names(channels: Sequence[Channel]) -> str:
