@@ -117,7 +117,11 @@ def _packages(store: OwnStore, dry_run: bool) -> list[Waste]:
             if is_closed(folder) or not os.path.exists(folder / MANIFEST):
                 found += _strange(folder, dry_run)
                 continue
-            waste = Waste("package", folder, _size(folder))
+            try:
+                waste = Waste("package", folder, _size(folder))
+            except PermissionError as error:
+                _tell_of_closed(error.filename)
+                continue
             try:
                 users = users_of([folder]) if dry_run else _discard(store, folder)
             except StoreError:
@@ -135,14 +139,19 @@ def _strange(path: Path, dry_run: bool) -> list[Waste]:
     if is_doomed(path):
         return []
     is_folder = os.path.isdir(path) and not os.path.islink(path)
-    what, mends = "does not belong to cudaswitch", "sets it aside"
     # A folder that we cannot look into may hold somebody's only copy.
     if is_folder and is_closed(path):
-        what, mends = "is closed to you", "opens it"
+        _tell_of_closed(path)
     elif is_folder and not listed(path):
         return _taken("leftover", [path], dry_run)
-    say(f"skipped: `{path}`, which {what}: `cudaswitch verify --repair` {mends}")
+    else:
+        mend = "`cudaswitch verify --repair` sets it aside"
+        say(f"skipped: `{path}`, which does not belong to cudaswitch: {mend}")
     return []
+
+
+def _tell_of_closed(path: str | Path) -> None:
+    say(f"skipped: `{path}`, which is closed to you: `cudaswitch verify --repair` opens it")
 
 
 def _discard(store: OwnStore, folder: Path) -> list[str]:

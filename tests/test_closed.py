@@ -219,6 +219,22 @@ def test_a_part_of_an_adopted_toolkit(home: Home, pair: list[Path], tmp_path: Pa
     assert len(succeeded(home.run_plainly("adopt", place))) == 1
 
 
+def test_a_folder_in_a_package(home: Home, pair: list[Path]) -> None:
+    """gc leaves a package of which a part is closed, says so, and goes on."""
+    [cudnn] = [path for path in pair if path.name.startswith("cudnn")]
+    succeeded(home.run("install", cudnn))
+    [package] = (home.store / "packages").iterdir()
+    left = home.store / ".layout.0123abcd.tmp"
+    left.touch()
+    with closed(package / "tree/lib"):
+        for options in (["--dry-run"], []):
+            done = home.run_plainly("gc", *options)
+            assert [line.split()[-1] for line in succeeded(done)] == [str(left)]
+            said = f"skipped: `{package}/tree/lib`, which is closed to you: `cudaswitch verify"
+            assert said in done.stderr
+    assert [line.split()[-1] for line in succeeded(home.run("gc"))] == [str(package)]
+
+
 def test_a_folder_of_jupyters(stocked: Home, tmp_path: Path) -> None:
     (tmp_path / "data/jupyter/kernels").mkdir(parents=True)
     with closed(tmp_path / "data"):
