@@ -233,7 +233,7 @@ def _stage(
     if present and _hash_of(artifact) == present.sha256:
         return present, None
     stage = held.enter_context(store.staging.folder(f"package-{identity.id}"))
-    fresh = unpacked(artifact.path, stage, artifact.origin)
+    fresh = unpacked(artifact, stage)
     package = fresh._replace(
         source=artifact.source or fresh.source,
         origin=artifact.origin,
@@ -253,27 +253,28 @@ def _stage(
     )
 
 
-def unpacked(path: Path, stage: Path, origin: str | None = None) -> Package:
+def unpacked(artifact: Artifact, stage: Path) -> Package:
     """Unpack an archive in an empty folder of the store's staging, laid out as a package.
 
-    All of it is on disk afterwards. A refusal names `origin`, if given.
+    All of it is on disk afterwards. A refusal names the archive's origin.
     """
     from cudaswitch.archives.unpacking import unpack  # noqa: PLC0415  # as above
 
     (stage / "tree").mkdir()
     (stage / "info").mkdir()
     try:
-        package = unpack(path, stage / "tree", stage / "info", origin)
+        package = unpack(artifact.path, stage / "tree", stage / "info", artifact.origin)
     except ArchiveError as error:
         cause = error.__cause__
-        if isinstance(cause, OSError) and cause.filename != str(path):
+        if isinstance(cause, OSError) and cause.filename != str(artifact.path):
             # The store's failure, not the archive's.
             raise cause from None
         raise
     for name in (MANIFEST, CONTENTS):
         if os.path.lexists(stage / "tree" / package.root / name):
             raise ArchiveError(
-                f"`{origin or path}` holds `{name}`, which is cudaswitch's own record of a toolkit",
+                f"`{artifact.origin}` holds `{name}`, which is cudaswitch's own record of a"
+                " toolkit",
                 "get the file from its publisher; nothing was installed",
             )
     # Flush before the rename, and while nobody waits for the store.

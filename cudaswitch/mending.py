@@ -94,7 +94,7 @@ def mend_package(store: OwnStore, known: Package, obtain: Obtain) -> None:
     with ExitStack() as held:
         held.enter_context(store.lock(known.id))
         stage = held.enter_context(store.staging.folder(f"package-{known.id}"))
-        fresh = unpacked(artifact.path, stage, artifact.origin)._replace(
+        fresh = unpacked(artifact, stage)._replace(
             source=known.source, origin=known.origin, date=known.date
         )
         if (fresh.id, fresh.sha256) != (known.id, known.sha256):
