@@ -92,7 +92,7 @@ class Package(NamedTuple):
     toolkit such as `nvcc` or `cudart`, or METAPACKAGE. `cuda` says for which CUDA a cuDNN or
     piece was built: a request text (`10.1`, `12`, `>=11.3,<12`) or None if unknown or not
     needed.
-    `root` is the folder inside the archive that corresponds to CUDA_HOME (`` = the top).
+    `root` is the folder inside the archive that corresponds to CUDA_HOME, empty for its top.
     """
 
     name: str

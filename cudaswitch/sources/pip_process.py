@@ -110,6 +110,7 @@ def _bounded(
         while (left := until - time.monotonic()) > 0 and not (stop and stop.is_set()):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 return pip.communicate(timeout=min(left, _LOOK) if stop else left)
+        # Also if it was stopped: then the failure that stopped it is what is told.
         raise SourceError(
             f"pip took longer than {seconds:g} s for {what}",
             "set CUDASWITCH_MAX_TIME to allow more",
