@@ -41,7 +41,8 @@ _HEADER = """\
 """
 _SOURCES = ("pypi", "nvidia", "conda", "runfile", "file")
 _URL = re.compile(r"(?:https?|file)://[^\s\\\"'`<>\x00-\x1f\x7f]+", re.ASCII)
-_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+!-]{0,199}", re.ASCII)
+_LONGEST = 200
+_WORD = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.+!-]{{0,{_LONGEST - 1}}}", re.ASCII)
 _OTHER = re.compile(r"[^A-Za-z0-9_.+-]|^[.+-]", re.ASCII)
 _REQUEST = re.compile(r"[A-Za-z0-9_.+<>=!, -]{1,200}", re.ASCII)
 _FORMS = (
@@ -94,12 +95,14 @@ def locked(url: str, sha256: str, size: int | None, source: str) -> Locked:
     """Return the row of a file, with name, version and build as far as its name tells them."""
     file = file_name(url)
     for form in _FORMS:
-        if match := form.fullmatch(file):
+        match = form.fullmatch(file)
+        # Somebody, such as a browser, may have renamed the file.
+        if match and all(map(_WORD.fullmatch, filter(None, match.groups()))):
             found = match.groupdict()
             return Locked(
                 found["name"], found["version"], found["build"] or "", source, url, sha256, size
             )
-    return Locked(_OTHER.sub("_", file), "", "", source, url, sha256, size)
+    return Locked(_OTHER.sub("_", file)[:_LONGEST], "", "", source, url, sha256, size)
 
 
 def lock_text(toolkits: Sequence[LockedToolkit]) -> str:

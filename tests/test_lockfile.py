@@ -56,6 +56,19 @@ def test_read_back_as_written() -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
+@pytest.mark.parametrize(
+    "file",
+    ["cudatoolkit-10.1.243-h6bb024c_0 (1).tar.bz2", "cudnn-7.6.5 копия-0.conda", "-9.1-0.conda",
+     "x" * 240 + ".run"],
+)  # fmt: skip
+def test_a_file_is_locked_whatever_it_is_called(file: str) -> None:
+    """Browsers and people rename files; what the name would tell is not needed to fetch them."""
+    row = locked(Path("/", file).as_uri(), SHA, 5, "file")
+    kit = LockedToolkit("", None, "linux-64", None, (row,))
+    assert row.file == file
+    assert parse_lock(lock_text([kit]).encode(), Path("x")) == (kit,)
+
+
 HOSTILE = {
     "no TOML": "[[[",
     "not UTF-8": "\udcff",
