@@ -167,6 +167,40 @@ def test_what_resolve_asks_for_stays(
     assert [one for one in patient.codes(1) if one in ("CS007", "CS082")] == codes
 
 
+def needing_its_list(patient: Patient) -> str:
+    """Activate an environment whose TensorFlow finds CUDA only by LD_LIBRARY_PATH."""
+    env = patient.virtualenv(conda=True)
+    patient.activate(env)
+    patient.lay_library(env.prefix / "lib", "libcudart", "libcudart.so.11.0", "11.2.152")
+    patient.lay_library(env.prefix / "lib", "libcudnn", "libcudnn.so.8", "8.1.0")
+    env.dist("tensorflow", "2.10.0")
+    env.conda("cudatoolkit", "11.2.2", "h0")
+    env.conda("cudnn", "8.1.0.77", "h0")
+    return f"{env.prefix}/lib"
+
+
+def test_what_resolve_asks_for_stays_beside_two_releases(patient: Patient) -> None:
+    kits = [patient.toolkit(patient.work / version, version) for version in ("11.8.89", "12.4.131")]
+    own = needing_its_list(patient)
+    patient.env["LD_LIBRARY_PATH"] = f"{kits[0]}/lib64:{kits[1]}/lib64:{own}"
+    patient.in_shell("CS008")
+    [found] = patient.findings(1)
+    assert found["code"] == "CS008"
+    assert own not in found["evidence"]
+    assert found["fix"] == f"export LD_LIBRARY_PATH={kits[0]}/lib64:{own}"
+    assert patient.codes(2) == []
+
+
+def test_of_two_cudnn_that_which_resolve_asks_for_stays(patient: Patient) -> None:
+    other = patient.lay_library(patient.work / "cudnn", "libcudnn", "libcudnn.so.8", "8.9.7")
+    own = needing_its_list(patient)
+    patient.env["LD_LIBRARY_PATH"] = f"{other.parent}:{own}"
+    patient.in_shell("CS009")
+    assert patient.codes(1) == ["CS009"]
+    assert patient.findings(1)[0]["fix"] == f"export LD_LIBRARY_PATH={own}"
+    assert patient.codes(2) == []
+
+
 def test_only_the_library_that_is_gone_is_no_longer_preloaded(patient: Patient) -> None:
     patient.env["LD_PRELOAD"] = "/gone/libmine.so /gone/libfoo.so"
     pasted = (

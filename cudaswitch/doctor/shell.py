@@ -89,16 +89,15 @@ _condas = _leaving_out("LD_LIBRARY_PATH", _is_conda_library, "{name} holds {fold
 
 def _two_toolkits(facts: Facts) -> Iterator[Found]:
     """Two folders that both have the runtime or compiler library, of different releases."""
+    listed = [one for one in facts.library_path if not _of_environment(facts, one)]
     for stem in ("libcudart", "libnvrtc", "libcublas"):
-        having = [(one, one.versions_of(stem)) for one in facts.library_path]
-        kits = [
-            (one, found[-1]) for one, found in having if found and not _of_environment(facts, one)
-        ]
+        having = [(one, one.versions_of(stem)) for one in listed]
+        kits = [(one, found[-1]) for one, found in having if found]
         if len({str(version) for _, version in kits}) > 1:
             shown = ", ".join(f"{stem} {version} in `{one.text}`" for one, version in kits)
             kept, release = min(kits, key=lambda it: not _is_of_active(facts, it[0]))
             others = [one for one, version in kits if str(version) != str(release)]
-            rest = [one for one in facts.library_path if _in_another(kept.kit, one)]
+            rest = [one for one in listed if _in_another(kept.kit, one)]
             more = dict.fromkeys(f"`{one.text}`" for one in rest if one not in dict(kits))
             shown += f"; {', '.join(more)} of another toolkit" if more else ""
             fix = without("LD_LIBRARY_PATH", *others, *rest)
@@ -132,7 +131,9 @@ def _mixed_cudnn(facts: Facts) -> Iterator[Found]:
         if len(found) > 1:
             shown = ", ".join(f"cuDNN {version} in `{at.text}`" for version, at in found.items())
             folders = dict.fromkeys(found.values())
-            kept = min(folders, key=lambda one: not _is_of_active(facts, one))
+            kept = max(
+                folders, key=lambda one: (facts.is_sought(one.path), _is_of_active(facts, one))
+            )
             others = [one for one in folders if one != kept]
             look = f"ls -l {word(facts, kept.path)}/libcudnn*"
             mend = without("LD_LIBRARY_PATH", *others) if others else look
