@@ -158,6 +158,16 @@ def test_what_is_said_last_names_nothing_that_is_not_there(patient: Patient) -> 
     assert done.stderr == "cudaswitch: 1 finding\n"
 
 
+def test_what_looks_like_a_version_stops_no_explanation(patient: Patient) -> None:
+    """Neither full-width nor many digits are one; a name ends where Chinese begins."""
+    pasted = (
+        "libcudart.so.\uff11\uff12: cannot open shared object file\n"
+        "CUDA Version: 1234567890.1\n"
+        "/usr/bin/ld: cannot find -lcublas\u9519\u8bef\n"
+    )
+    assert patient.told(pasted)["code"] == "CS114"
+
+
 def test_what_is_not_known(patient: Patient) -> None:
     hostile = "\x1b[31m" + "libcudnn.so." * 50_000 + "\n" + "\0" * 100 + "\n(((((\n"
     done = patient.home.run("doctor", stdin=hostile, **patient.env)

@@ -61,7 +61,8 @@ def messages() -> tuple[Message, ...]:
                 **row,
                 "rules": tuple(row["rules"]),
                 **{
-                    name: re.compile(row[name])
+                    # Digits of other scripts are no versions.
+                    name: re.compile(row[name], re.ASCII)
                     for name in ("pattern", "beside", "unless")
                     if name in row
                 },
