@@ -103,6 +103,12 @@ def test_what_holds_for_those_that_follow_another_is_said_once():
     assert "torchvision 0.20.1\n    - it uses what PyTorch 2.5.1 uses" in text
 
 
+def test_what_follows_one_whose_cuda_is_unknown_is_not_known_either():
+    answer = resolve(facts(torch("2.13.0+nv23.09"), found("torchvision", "0.28.0")), [])
+    assert [(it.cuda, it.known) for it in answer.frameworks] == [(None, False)] * 2
+    assert "\n  torchvision 0.28.0: not known\n" in explain(answer)
+
+
 def test_the_explanation_cites_each_source_once_and_names_each_framework_once():
     answer = resolve(facts(torch("2.5.1", "12.4"), tensorflow("2.15.1", "12.2", "8")), [])
     text = explain(answer)

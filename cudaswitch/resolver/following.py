@@ -26,7 +26,7 @@ def follow(found: FoundFramework, leaders: Sequence[Need], facts: Facts) -> Need
             built = " or ".join(sorted({claim.value for claim in stated}))
             text = f"it is built for CUDA {built}, and {leader.label} for {leader.cuda}"
             reasons.append(Reason(f"{text}: install the two for one CUDA", stated[0].source))
-        return Need(found, leader.cuda, leader.own, tuple(reasons))
+        return Need(found, leader.cuda, leader.own, tuple(reasons), known=leader.known)
     if framework.follows == "environment":
         return _of_environment(found, facts, alone=not any(it.cuda for it in leaders))
     if len(set(_cudas(stated))) == 1:
