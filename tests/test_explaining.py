@@ -109,6 +109,12 @@ def test_what_follows_one_whose_cuda_is_unknown_is_not_known_either():
     assert "\n  torchvision 0.28.0: not known\n" in explain(answer)
 
 
+def test_a_framework_without_a_version_is_called_by_its_title():
+    """Of one that was unpacked without a record of its package, only its own files tell."""
+    text = explain(resolve(facts(tensorflow("", "12.5.1", "9")), []))
+    assert "\n  TensorFlow: CUDA 12.5.1, cuDNN 9\n" in text
+
+
 def test_the_explanation_cites_each_source_once_and_names_each_framework_once():
     answer = resolve(facts(torch("2.5.1", "12.4"), tensorflow("2.15.1", "12.2", "8")), [])
     text = explain(answer)

@@ -56,7 +56,7 @@ def _lacks_runtime(facts: Facts) -> Iterator[Found]:
     for one in _leaning(facts):
         lacking = [name for name in one.loads if name in facts.loads and not facts.loads[name]]
         if lacking and not _found_by_home(facts, one):
-            evidence = f"{one.title} {one.version} needs CUDA {one.cuda}: no {lacking[0]} is found"
+            evidence = f"{one.label} needs CUDA {one.cuda}: no {lacking[0]} is found"
             if brings := _left_alone(facts, one):
                 evidence += f", and LD_LIBRARY_PATH is left alone for `{brings}`"
             yield Found(evidence, _auto(facts, one))
@@ -78,7 +78,7 @@ def _found_by_home(facts: Facts, one: ResolvedFramework) -> bool:
 def _leaning(facts: Facts) -> list[ResolvedFramework]:
     """List the frameworks that need a toolkit because they bring none."""
     found = facts.resolution.frameworks
-    return [one for one in found if one.cuda and one.known and not one.bundled]
+    return [one for one in found if one.cuda and not one.bundled]
 
 
 def _lacks_cudnn(facts: Facts) -> Iterator[Found]:
@@ -92,7 +92,7 @@ def _lacks_cudnn(facts: Facts) -> Iterator[Found]:
             continue
         major = Version(one.cudnn).major
         name = f"libcudnn.so.{major}"
-        evidence = f"{one.title} {one.version} needs cuDNN {one.cudnn}"
+        evidence = f"{one.label} needs cuDNN {one.cudnn}"
         if found and name not in found:
             name, at = next(iter(found.items()))
             yield Found(f"{evidence}, but {name} was found (`{at.path}`)", _auto(facts, one))
@@ -115,11 +115,8 @@ def _other_nvcc(facts: Facts) -> Iterator[Found]:
     if kit is None or kit.version is None or "bin/nvcc" not in kit.has:
         return
     for one in facts.resolution.frameworks:
-        if one.cuda and one.known and Version(one.cuda).major != kit.version.major:
-            evidence = (
-                f"{one.title} {one.version} is for CUDA {one.cuda},"
-                f" `{kit.home}/bin/nvcc` is {kit.version}"
-            )
+        if one.cuda and Version(one.cuda).major != kit.version.major:
+            evidence = f"{one.label} is for CUDA {one.cuda}, `{kit.home}/bin/nvcc` is {kit.version}"
             yield Found(evidence, first_that_has(facts, Version(one.cuda).minor, NVCC))
             return
 
@@ -159,7 +156,7 @@ def _wrong_cudnn_wheel(facts: Facts) -> Iterator[Found]:
             if part.kind != "dist" or other_cuda:
                 continue
             if here.major != wanted.major or Version(here.minor) < Version(wanted.minor):
-                evidence = f"{one.title} {one.version} needs cuDNN {one.cudnn}"
+                evidence = f"{one.label} needs cuDNN {one.cudnn}"
                 spec = word(facts, f"{part.name}=={wanted}.*")
                 fix = f"{pip(facts)} install --no-deps {spec}"
                 yield Found(f"{evidence}, {part.name} is {part.version}", fix)

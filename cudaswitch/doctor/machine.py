@@ -52,12 +52,12 @@ def _for_driver(facts: Facts, cuda: Version) -> str:
 
 def _framework_driver(facts: Facts) -> Iterator[Found]:
     for one in facts.resolution.frameworks:
-        if not one.cuda or not one.known:
+        if not one.cuda:
             continue
         cuda = Version(one.cuda)
         for block in check_driver(cuda, facts.needs).blocks:
             other = f"; {facts.resolution.hint}" if facts.resolution.hint else ""
-            evidence = f"{one.title} {one.version}: {block.text} ({block.source}){other}"
+            evidence = f"{one.label}: {block.text} ({block.source}){other}"
             yield Found(evidence, _newer_driver(facts, cuda))
             return
 

@@ -58,7 +58,7 @@ def resolve(
     frameworks = tuple(
         ResolvedFramework(
             name=need.framework.name,
-            title=need.framework.title,
+            label=need.label,
             version=need.found.version,
             cuda=str(need.cuda) if need.cuda else None,
             cudnn=str(need.cudnn) if need.cudnn else None,

@@ -72,12 +72,12 @@ def _built_for(framework: ResolvedFramework) -> str:
     asks = asks if framework.known else "not known"
     if framework.cudnn:
         asks += f", cuDNN {framework.cudnn}"
-    return f"{framework.title} {framework.version}: {asks}"
+    return f"{framework.label}: {asks}"
 
 
 def _because(resolution: Resolution, sources: dict[str, str]) -> Iterator[str]:
     """Write the reasons in their order, each run of one framework's below its name."""
-    labels = [f"{it.title} {it.version}".rstrip() for it in resolution.frameworks]
+    labels = [it.label for it in resolution.frameworks]
     last = None
     for reason in resolution.reasons:
         label = next((it for it in labels if reason.text.startswith(f"{it}: ")), None)

@@ -139,14 +139,15 @@ class Rejected(NamedTuple):
 class ResolvedFramework(NamedTuple):
     """What was concluded about one framework; `cuda` is None for a build without.
 
-    If it is not `known`, nothing says for which CUDA it is, and None means nothing. `loads` are
-    the libraries whose names tell whether a toolkit is of a release that serves it; if `by_home`,
-    it finds one by CUDA_HOME, without LD_LIBRARY_PATH. `by_path` are folders of its environment
-    that it looks in only by LD_LIBRARY_PATH. If `cudnn_inside`, it loads no other cuDNN.
+    `label` names it, with its version, to people. If it is not `known`, nothing says for which CUDA
+    it is, and None means nothing. `loads` are the libraries whose names tell whether a toolkit is
+    of a release that serves it; if `by_home`, it finds one by CUDA_HOME, without LD_LIBRARY_PATH.
+    `by_path` are folders of its environment that it looks in only by LD_LIBRARY_PATH. If
+    `cudnn_inside`, it loads no other cuDNN.
     """
 
     name: str
-    title: str
+    label: str
     version: str
     cuda: str | None
     cudnn: str | None
@@ -160,7 +161,7 @@ class ResolvedFramework(NamedTuple):
     cudnn_inside: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        inside = ("title", "loads", "by_home", "by_path", "cudnn_inside")
+        inside = ("label", "loads", "by_home", "by_path", "cudnn_inside")
         return {key: getattr(self, key) for key in self._fields if key not in inside}
 
 
