@@ -134,6 +134,14 @@ def test_nvidia_smi_of_wsl_is_found_and_one_in_the_environment_is_not(tmp_path, 
     assert find_smi(tmp_path / "env", tmp_path) == wsl
 
 
+def test_a_gcc_elsewhere_on_path_is_of_its_own_release(tmp_path, monkeypatch):
+    """Environment modules and Red Hat's toolsets put a folder such as /apps/gcc/77/bin on PATH."""
+    (tmp_path / f"lib/gcc/{platform.machine()}-pc-linux-gnu/77.2.0").mkdir(parents=True)
+    gcc = executable(tmp_path / "bin/gcc", "#!/bin/sh\necho 77\n")
+    monkeypatch.setenv("PATH", str(gcc.parent), prepend=os.pathsep)
+    assert host_gccs(Path("/"))[0] == 77
+
+
 def test_the_default_gcc_comes_first(tmp_path):
     for major in ("8", "12", "4.8.5"):
         (tmp_path / f"usr/lib/gcc/{platform.machine()}-linux-gnu/{major}").mkdir(parents=True)

@@ -92,18 +92,26 @@ def host_gccs(root: Path) -> tuple[int, ...]:
     majors: list[int] = []
     on_path = find_program("gcc", search_path(os.environ))
     default = on_path if root == Path("/") else f"{root}/usr/bin/gcc"
-    # Cross compilers have folders there too, such as x86_64-w64-mingw32/12-win32.
-    folders = (root / "usr/lib/gcc").glob(f"{platform.machine()}-*linux*/*")
-    matches = (re.fullmatch(r"(?a:(\d{1,3})[\d.]*)", folder.name) for folder in folders)
-    installed = sorted({int(match[1]) for match in matches if match})
+    installed = _gccs_below(root / "usr")
     if default and os.path.exists(default):
-        # Debian's gcc is a link to gcc-12; where it is a file of its own, there is only one gcc.
-        match = re.search(_GCC, os.path.realpath(default))
-        majors += [int(match[1])] if match else installed[-1:]
+        real = os.path.realpath(default)
+        # Debian's gcc is a link to gcc-12; where it is a file of its own, as in an environment
+        # module's folder, there is only one below that. A wrapper has none there.
+        match = re.search(_GCC, real)
+        below = [int(match[1])] if match else _gccs_below(Path(real).parent.parent)
+        majors += (below or installed)[-1:]
     for major in reversed(installed):
         if major not in majors and os.path.exists(root / f"usr/bin/gcc-{major}"):
             majors.append(major)
     return tuple(majors)
+
+
+def _gccs_below(prefix: Path) -> list[int]:
+    """List the majors of the gcc that are installed below a prefix, the newest last."""
+    # Cross compilers have folders there too, such as x86_64-w64-mingw32/12-win32.
+    folders = (prefix / "lib/gcc").glob(f"{platform.machine()}-*linux*/*")
+    matches = (re.fullmatch(r"(?a:(\d{1,3})[\d.]*)", folder.name) for folder in folders)
+    return sorted({int(match[1]) for match in matches if match})
 
 
 def glibc() -> str | None:
