@@ -80,15 +80,12 @@ class HostCompiler(NamedTuple):
             who = str(self.default) if by == "PATH" else f"{self.default} of {by}"
             if self.bounds is None:
                 return who
-            accepted = f"CUDA {self.cuda} accepts {self.bounds.range_of(kind)}"
             if self.fits:
-                return f"{who} ({accepted})"
-            _, most = self.bounds.of(kind)
+                return f"{who} (CUDA {self.cuda} accepts {self.bounds.range_of(kind)})"
+            least, most = self.bounds.of(kind)
             is_newer = most is not None and major > most
-            trouble = (
-                f"{self.default} is {'newer' if is_newer else 'older'} than CUDA {self.cuda}"
-                f" accepts ({most if is_newer else accepted})"
-            )
+            side, limit = ("newer", most) if is_newer else ("older", least)
+            trouble = f"{self.default} is {side} than CUDA {self.cuda} accepts ({limit})"
         if self.better:
             return f"{trouble}: {os.path.basename(self.better.path)} is compatible"
         return f"{trouble}, and no compatible one is installed"

@@ -233,13 +233,17 @@ def test_an_odd_compiler_is_none(tmp_path: Path) -> None:
         assert hostcompiler.default_compiler({"PATH": str(gcc.parent)}) is None
 
 
-def test_clang_called_gcc_is_clang(tmp_path: Path) -> None:
-    said = "Debian clang version 16.0.6 (27)\\nTarget: x86_64-pc-linux-gnu"
+@pytest.mark.parametrize(
+    ("major", "told"),
+    [(16, "newer than CUDA 12.2 accepts (14)"), (2, "older than CUDA 12.2 accepts (3)")],
+)
+def test_clang_called_gcc_is_clang(tmp_path: Path, major: int, told: str) -> None:
+    said = f"Debian clang version {major}.0.6 (27)\\nTarget: x86_64-pc-linux-gnu"
     gcc = executable(tmp_path / "bin/gcc", f"#!/bin/sh\nprintf '{said}'\n")
     environment = {"PATH": f"{gcc.parent}:{os.defpath}"}
     found = what_compiles(toolkit(tmp_path / "kit", 12), Version("12.2"), environment)
-    assert found.default == Compiler("clang", 16, str(gcc))
-    assert str(found).startswith("clang 16 is newer than CUDA 12.2 accepts (14)")
+    assert found.default == Compiler("clang", major, str(gcc))
+    assert str(found).startswith(f"clang {major} is {told}")
 
 
 def with_nvcc(folder: Path, most: int) -> Path:
