@@ -22,6 +22,20 @@ def test_flags_that_are_appended_name_a_compiler_too(
     assert patient.codes(1) == codes
 
 
+@pytest.mark.parametrize(("major", "codes"), [(4, []), (12, ["CS033"])])
+def test_a_gcc_older_than_the_table_says_is_not_too_new(
+    patient: Patient, major: int, codes: list[str]
+) -> None:
+    """No header of nvcc's refuses an old gcc; the table, for a kit without one, has 6 to 10."""
+    kit = patient.toolkit(patient.work / "kit", "11.2.152")
+    patient.env["CUDA_HOME"] = str(kit)
+    patient.on_path(kit / "bin")
+    (patient.work / "bin/gcc").unlink()
+    (patient.work / "bin/gcc").symlink_to(patient.program(patient.work / f"gcc-{major}"))
+    patient.in_shell("none")
+    assert patient.codes(1) == codes
+
+
 def test_a_compiler_may_be_named_with_arguments(patient: Patient) -> None:
     """CMake takes the first word of CUDACXX and of CUDAHOSTCXX for the program."""
     kit = patient.toolkit(patient.work / "kit")

@@ -236,9 +236,9 @@ def _host_too_new(facts: Facts) -> Iterator[Found]:
     accepted, found = facts.accepts, facts.needs.gcc
     if accepted is None or accepted.gcc_max is None or not found:
         return
-    fitting = [major for major in found if accepted.accepts("gcc", major)]
-    if found[0] in fitting:
+    if found[0] <= accepted.gcc_max:
         return
+    fitting = [major for major in found if accepted.accepts("gcc", major)]
     evidence = f"nvcc {kit.version.minor} takes gcc {accepted.range_of('gcc')}"
     fix = " or ".join(bringing(accepted)) or f"name a gcc {accepted.gcc_max} in NVCC_PREPEND_FLAGS"
     if fitting:

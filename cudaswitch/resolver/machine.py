@@ -224,7 +224,7 @@ def _current(need: Need, release: Version, os: str) -> list[Build]:
 
 
 def check_compilers(cuda: Version, accepted: Bounds, facts: Facts) -> list[Reason]:
-    """Say when the host compiler or C library is too new for an nvcc."""
+    """Say when an nvcc does not accept the host compiler, or its headers the C library."""
     reasons = []
     if facts.gcc and not accepted.accepts("gcc", facts.gcc[0]):
         fitting = [major for major in facts.gcc if accepted.accepts("gcc", major)]
