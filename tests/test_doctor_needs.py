@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from doctoring import CASES, Patient
+from doctoring.environment import link
 
 
 def test_what_cannot_run_here_is_explained(patient: Patient) -> None:
@@ -39,6 +40,33 @@ def test_a_library_to_load_goes_before_cuda_of_the_environment(patient: Patient)
         env=patient.home.env | patient.env,
     )
     assert done.stdout == f"{kit}/lib64\n", done.stderr
+
+
+def test_a_toolkit_ahead_of_wheels_is_left_out_by_the_name_of_a_link(patient: Patient) -> None:
+    """Most lists name /usr/local/cuda, which is a link."""
+    CASES["CS040"](patient)
+    (patient.work / "cuda").symlink_to("cuda-12.1")
+    patient.env["LD_LIBRARY_PATH"] = f"{patient.work}/cuda/lib64:/usr/lib"
+    patient.in_shell("CS040")
+    [found] = patient.findings(1)
+    assert (found["code"], found["fix"]) == ("CS040", "export LD_LIBRARY_PATH=/usr/lib")
+    assert patient.codes(2) == []
+
+
+def test_a_toolkit_behind_wheels_is_not_ahead_of_them(patient: Patient) -> None:
+    """ONNX Runtime looks for no wheels: without `import torch`, it gets what the cache has."""
+    env = patient.virtualenv()
+    env.dist("onnxruntime-gpu", "1.20.0")
+    env.dist("nvidia-cuda-runtime-cu12", "12.1.105")
+    runtime = link(env.packages / "nvidia/cuda_runtime/lib/libcudart.so.12")
+    link(env.packages / "onnxruntime/capi/libonnxruntime_providers_cuda.so", runtime)
+    (patient.work / "etc").mkdir()
+    link(patient.work / "local/cuda/lib64/libcudart.so.12")
+    (patient.work / "conf/cuda.conf").write_text("/usr/local/cuda/lib64\n")
+    patient.activate(env)
+    patient.env["LD_LIBRARY_PATH"] = "/usr/lib"
+    patient.in_shell("none")
+    assert "CS040" not in patient.codes(1)
 
 
 def test_a_toolkit_without_the_cudnn_that_a_framework_needs(patient: Patient) -> None:

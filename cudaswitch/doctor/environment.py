@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from cudaswitch.doctor.model import Facts, Found, Relist, Rule
+from cudaswitch.doctor.model import Facts, Found, Relist, Rule, Stranger
 from cudaswitch.doctor.parts import NVCC, first_that_has
 from cudaswitch.doctor.spelling import (
     auto_command,
@@ -28,19 +29,27 @@ XLA = ("tensorflow", "jax")
 
 
 def _toolkit_first(facts: Facts) -> Iterator[Found]:
-    """The loader's own order, followed for each library that the environment brings."""
-    if not facts.strangers:
+    """The loader's own order, followed for each library that the environment brings.
+
+    What comes from elsewhere, such as the loader's cache, comes after the environment's own.
+    """
+    listed = {os.path.realpath(one.path) for one in facts.library_path}
+    ahead = [one for one in facts.strangers if _folder_of(one) in listed]
+    if not ahead:
         return
     shown = ", ".join(
-        f"`{Path(one.asked_by).name}` gets `{one.path}` for {one.name}"
-        for one in facts.strangers[:3]
+        f"`{Path(one.asked_by).name}` gets `{one.path}` for {one.name}" for one in ahead[:3]
     )
-    at_fault = {str(Path(one.path).parent) for one in facts.strangers}
-    bad = [one for one in facts.library_path if str(Path(one.path).resolve()) in at_fault]
+    at_fault = set(map(_folder_of, ahead))
+    bad = [one for one in facts.library_path if os.path.realpath(one.path) in at_fault]
     mend: str | Relist = without("LD_LIBRARY_PATH", *bad)
     if facts.applied and any(one.path.startswith(f"{facts.applied}/") for one in bad):
         mend = use_command(facts, _name_of(facts, facts.applied), " --libraries auto")
-    yield Found(f"{shown} ({facts.strangers[0].why})", mend)
+    yield Found(f"{shown} ({ahead[0].why})", mend)
+
+
+def _folder_of(one: Stranger) -> str:
+    return os.path.realpath(os.path.dirname(one.path))
 
 
 def _name_of(facts: Facts, home: str) -> str:
