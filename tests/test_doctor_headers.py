@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctoring import Patient
+from doctoring import CASES, Patient
 
 PASTED = "flashinfer/utils.cuh:21:10: fatal error: cuda_fp8.h: No such file or directory"
 
@@ -22,6 +22,27 @@ def test_a_toolkit_that_has_the_header(patient: Patient) -> None:
     patient.env["CUDA_HOME"] = str(kit)
     (kit / "include/cuda_fp8.h").touch()
     assert patient.told(PASTED)["fix"] == f"export CPATH={kit}/include"
+
+
+def test_a_list_may_name_a_folder_by_a_link(patient: Patient) -> None:
+    """What CPATH has as /usr/local/cuda, a link, is not put there by its real name as well."""
+    kit = patient.adopt("12.4.131")
+    patient.env["CUDA_HOME"] = str(kit)
+    (kit / "include/cuda_fp8.h").touch()
+    (patient.work / "cuda").symlink_to(kit)
+    patient.env["CPATH"] = f"{kit}/include"
+    fix = patient.told(PASTED)["fix"]
+    assert "CPATH" not in fix
+    patient.env["CPATH"] = f"{patient.work}/cuda/include"
+    assert patient.told(PASTED)["fix"] == fix
+
+
+def test_headers_below_targets_may_be_named_by_a_link(patient: Patient) -> None:
+    CASES["CS031"](patient)
+    (patient.work / "cuda").symlink_to("kit-12.4.131")
+    patient.env["CPATH"] = f"{patient.work}/cuda/targets/x86_64-linux/include"
+    patient.in_shell("none")
+    assert patient.codes(1) == []
 
 
 def test_a_framework_that_is_older_than_the_header(patient: Patient) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cudaswitch.activation import HOMES, chosen_compiler
 from cudaswitch.compat.tables import cite
-from cudaswitch.doctor.folders import FLAG_VARIABLES, kit_at
+from cudaswitch.doctor.folders import FLAG_VARIABLES, is_listed, kit_at
 from cudaswitch.doctor.model import Facts, Found, Kit, Relist, Rule
 from cudaswitch.doctor.parts import NVCC, first_that_has
 from cudaswitch.doctor.spelling import (
@@ -209,7 +209,7 @@ def _headers_below_targets(facts: Facts) -> Iterator[Found]:
     name = "cuda_runtime_api.h"
     if home and f"{at}/{name}" in home.has and f"include/{name}" not in home.has:
         folder = f"{home.home}/{at}"
-        if folder not in facts.get("CPATH").split(":"):
+        if not is_listed(folder, facts.get("CPATH")):
             yield Found(f"the headers are in `{folder}`", put_first("CPATH", folder))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cudaswitch.compat.cudnn import newest_support, unsupported_cuda
 from cudaswitch.compat.frameworks import frameworks
+from cudaswitch.doctor.folders import is_listed
 from cudaswitch.doctor.model import Facts
 from cudaswitch.doctor.releases import runs, used_now
 from cudaswitch.doctor.spelling import (
@@ -33,11 +34,10 @@ def cudnn_to_build(facts: Facts, words: str) -> str:
 def cudnn_to_load(facts: Facts, words: str) -> str:
     """Lead the loader to a cuDNN: that of a wheel here, else one that is brought with a toolkit."""
     major = Version(words.partition(" ")[0]).major
-    listed = facts.get("LD_LIBRARY_PATH").split(":")
     for part in facts.needs.carried:
         here = release_of(part.version)
         if (part.component, part.kind) == ("cudnn", "dist") and here and here.major == major:
-            if part.folder not in listed:
+            if not is_listed(part.folder, facts.get("LD_LIBRARY_PATH")):
                 return spell(facts, put_first("LD_LIBRARY_PATH", part.folder), {})
             break
     return _with_toolkit(facts, words, load=True)

@@ -142,6 +142,11 @@ def listed(variables: Mapping[str, str], name: str) -> tuple[Folder, ...]:
     return tuple(folder_at(text) for text in texts)
 
 
+def is_listed(folder: str, value: str) -> bool:
+    """Tell whether a list of folders has one, under whatever name."""
+    return os.path.realpath(folder) in {os.path.realpath(at) for at in value.split(":") if at}
+
+
 @lru_cache
 def folder_at(text: str) -> Folder:
     """Describe a folder by the CUDA libraries and tools in it."""

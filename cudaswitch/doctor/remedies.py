@@ -10,6 +10,7 @@ from cudaswitch.compat.compilers import Bounds
 from cudaswitch.compat.drivers import releases
 from cudaswitch.compat.frameworks import frameworks
 from cudaswitch.doctor.cudnn import cudnn_to_build, cudnn_to_load, newer_cudnn
+from cudaswitch.doctor.folders import is_listed
 from cudaswitch.doctor.model import Facts
 from cudaswitch.doctor.parts import (
     NVCC,
@@ -253,7 +254,7 @@ def _led_to(facts: Facts, name: str, part: Part, *others: tuple[str, frozenset[s
     for home, has in (*own, *others):
         if at := place(has, part):
             folder = f"{home}/{at.rpartition('/')[0]}"
-            if folder not in facts.get(name).split(":"):
+            if not is_listed(folder, facts.get(name)):
                 return spell(facts, put_first(name, folder), {})
             break
     return _build(facts, str(used_now(facts) or ""), part)
