@@ -59,7 +59,7 @@ def end_all() -> None:
 def run(
     command: Sequence[str], environment: Mapping[str, str], folder: Path, seconds: float
 ) -> Done:
-    """Run a command in `folder` for at most `seconds`; then its process group is ended.
+    """Run a command in `folder` for at most `seconds`, after which its process group is ended.
 
     A process that began a session of its own goes on, and is not waited for. A command that cannot
     be started counts as failed, as in a shell, and `err` says why.

@@ -22,7 +22,8 @@ from cudaswitch.resolver.releases import release_of
 from cudaswitch.versions import Version
 
 _NUMBERED_AS_CUDA = ("cuda", "cublas", "nvvm", "compiler", "bindings", "nvrtc", "nvJitLink")
-"""Components whose wheels have versions that begin with the number of their CUDA."""
+"""Components whose wheels have versions that begin with the major of their CUDA, most with the
+release; but cuBLAS 11.11 is of 11.8."""
 
 
 def facts_of(

@@ -88,7 +88,7 @@ _condas = _leaving_out("LD_LIBRARY_PATH", _is_conda_library, "{name} holds {fold
 
 
 def _two_toolkits(facts: Facts) -> Iterator[Found]:
-    """Two folders that both have the runtime or compiler library, of different releases."""
+    """Two folders that have the runtime, NVRTC or cuBLAS of different releases."""
     listed = [one for one in facts.library_path if not _of_environment(facts, one)]
     for stem in ("libcudart", "libnvrtc", "libcublas"):
         having = [(one, one.versions_of(stem)) for one in listed]

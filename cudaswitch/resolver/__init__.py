@@ -220,8 +220,8 @@ def best_installed(draft: Draft) -> None:
         own = None
     if draft.bundled:
         wanted = wanted._replace(cudnn=None)
-        serves = "brings what is missing" if wanted.opens else "only builds extensions"
-        text = f"CUDA is in the environment; a toolkit {wanted.cuda.minor} {serves}"
+        role = "brings what is missing" if wanted.opens else "only builds extensions"
+        text = f"CUDA is in the environment; a toolkit {wanted.cuda.minor} {role}"
         draft.reasons.append(Reason(text, draft.facts.prefix or ""))
         if not wanted.opens and not (own and own.builds):
             wanted = wanted._replace(opens=NVCC)

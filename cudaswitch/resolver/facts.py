@@ -82,7 +82,8 @@ class Carried(NamedTuple):
 class OwnNvcc(NamedTuple):
     """An nvcc that the environment brings, of the release `cuda`, with its toolkit in `home`.
 
-    conda's `builds` once the environment is active; wheels lack what that of theirs links with.
+    conda's `builds` extensions once the environment is active. That of wheels does not: they lack
+    what extensions are linked with.
     """
 
     cuda: str
