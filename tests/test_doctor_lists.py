@@ -134,6 +134,15 @@ def test_what_ld_library_path_must_not_hold_leaves_path(
     assert (patient.work / "list").read_text() == kept
 
 
+def test_libraries_on_path_that_the_loader_finds_by_another_name(patient: Patient) -> None:
+    kit = patient.toolkit(patient.work / "cuda-12.4")
+    (patient.work / "cuda").symlink_to(kit)
+    patient.on_path(f"{patient.work}/cuda/lib64")
+    patient.env["LD_LIBRARY_PATH"] = f"{kit}/lib64"
+    patient.in_shell("none")
+    assert patient.codes(1) == []
+
+
 GUIDE = """CUDNN_PATH=$(dirname $(python -c "import nvidia.cudnn;print(nvidia.cudnn.__file__)"))
 export LD_LIBRARY_PATH=$CONDA_PREFIX/lib/:$CUDNN_PATH/lib
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -156,7 +157,7 @@ def _libraries_on_path(facts: Facts) -> Iterator[Found]:
     reached = facts.library_path
     for folder in sorted(facts.path, key=lambda one: not _is_of_active(facts, one)):
         own = [one.name for one in folder.libraries if ".so" in one.name]
-        if not own or folder.tools or any(folder.path == one.path for one in reached):
+        if not own or folder.tools or _is_among(folder, reached):
             continue
         evidence = f"`{folder.text}` is on PATH and holds {own[0]}"
         listing = (folder, *reached)
@@ -165,6 +166,11 @@ def _libraries_on_path(facts: Facts) -> Iterator[Found]:
             yield Found(evidence, put_first("LD_LIBRARY_PATH", folder.path))
         else:
             yield Found(evidence, without("PATH", folder))
+
+
+def _is_among(folder: Folder, others: tuple[Folder, ...]) -> bool:
+    """Tell whether a folder is one of others, under whatever name."""
+    return os.path.realpath(folder.path) in {os.path.realpath(one.path) for one in others}
 
 
 def _stays(facts: Facts, reached: tuple[Folder, ...], listing: tuple[Folder, ...]) -> bool:
