@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctoring import Patient
+from doctoring import CASES, Patient
 
 
 @pytest.mark.parametrize(
@@ -139,6 +139,14 @@ def test_libraries_on_path_that_the_loader_finds_by_another_name(patient: Patien
     (patient.work / "cuda").symlink_to(kit)
     patient.on_path(f"{patient.work}/cuda/lib64")
     patient.env["LD_LIBRARY_PATH"] = f"{kit}/lib64"
+    patient.in_shell("none")
+    assert patient.codes(1) == []
+
+
+def test_a_compat_folder_of_the_branch_that_stands_in_for_the_driver(patient: Patient) -> None:
+    """CUDASWITCH_DRIVER may name no more than a branch, such as 535."""
+    CASES["CS013"](patient)
+    patient.env["CUDASWITCH_DRIVER"] = "535"
     patient.in_shell("none")
     assert patient.codes(1) == []
 

@@ -193,11 +193,13 @@ def _preloaded(facts: Facts) -> Iterator[Found]:
 
 def _old_compat(facts: Facts) -> Iterator[Found]:
     """NVIDIA's compat folder holds a driver library that is older than the driver."""
-    driver = facts.needs.driver
+    driver = Version(facts.needs.driver) if facts.needs.driver else None
     for folder in facts.library_path:
         versions = folder.versions_of("libcuda")
         newest = next((one for one in reversed(versions) if one.major >= 100), None)
-        if driver and newest and str(newest) != driver and newest.major <= Version(driver).major:
+        if not driver or not newest or newest.starts_with(driver):
+            continue
+        if newest.major <= driver.major:
             fix = without("LD_LIBRARY_PATH", folder)
             yield Found(f"`{folder.text}` has libcuda {newest}, the driver is {driver}", fix)
 
