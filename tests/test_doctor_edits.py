@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from doctoring import Patient
+from doctoring import CASES, Patient
 
 
 def _means(file: Path) -> list[str]:
@@ -118,6 +118,14 @@ def test_what_env_files_hold_keeps_its_meaning(patient: Patient, before: str, mi
     there = dict(line.split("=") for line in before.splitlines())
     ours = {"CUDA_HOME": f"{kit}", "CUDA_PATH": f"{kit}", "LD_LIBRARY_PATH": f"{kit}/lib64"}
     assert held == there | ours
+
+
+def test_an_env_file_may_name_the_toolkit_by_a_link(patient: Patient) -> None:
+    CASES["CS085"](patient)
+    (patient.work / "cuda").symlink_to(patient.work / "kits/12.4.131")
+    (patient.home.path / "project/.env").write_text(f'CUDA_HOME="{patient.work}/cuda"\n')
+    patient.in_shell("none")
+    assert patient.codes(1) == []
 
 
 def test_half_a_marker_goes_beside_a_users_own_copy(patient: Patient) -> None:

@@ -226,7 +226,9 @@ def _project(facts: Facts) -> Iterator[Found]:
     if facts.project is None or home == "system":
         return
     folder, text = facts.project
-    if re.search(rf"^CUDA_HOME=[\"']?{re.escape(home)}[\"']?\s*$", text, re.MULTILINE):
+    # The last line holds; a link to the toolkit is as good.
+    named = re.findall(r"^CUDA_HOME=[\"']?([^\0\n]*?)[\"']?\s*$", text, re.MULTILINE)
+    if named and os.path.realpath(named[-1]) == os.path.realpath(home):
         return
     lines = [f"CUDA_HOME={home}", f"CUDA_PATH={home}"]
     file = str(Path(folder, ".env"))
