@@ -6,10 +6,7 @@ __cudaswitch_prompt() {
         || ${_CUDASWITCH_GONE-}${_cudaswitch_news-}\|${DIRENV_DIFF-}\|${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}${__MISE_DIFF:+\|${LD_LIBRARY_PATH-}${PATH-}} != "|${_cudaswitch_keepers-}" ]] \
         || { [[ -n ${_cudaswitch_file-} || -f .cuda-version ]] && __cudaswitch_edited; }; then
         case ${_cudaswitch_news-} in
-            # An error in the look has thrown bash back to its prompt, which comes here at once.
-            begun) _cudaswitch_seen=${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} _cudaswitch_news='' ;;
-            # Ctrl-C interrupted a question: this prompt is for leaving, the next one asks again.
-            asking) _cudaswitch_news='' _cudaswitch_asked='' ;;
+            begun | asking) __cudaswitch_broken_off ;;
             *) __cudaswitch_look ;;
         esac
         case ${_cudaswitch_news-} in 1) __cudaswitch_tell "${_cudaswitch_line-}" ;; esac

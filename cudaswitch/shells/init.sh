@@ -41,13 +41,13 @@ __cudaswitch_edited() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     \local __csw
     if [ -n "${_CUDASWITCH_U-}${_CUDASWITCH_X-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}" ]; then return 1; fi
-    if [ -f .cuda-version ] && [ "${_cudaswitch_file-}" != "$PWD/.cuda-version" ]; then return 0; fi
+    if [[ -f .cuda-version && ${_cudaswitch_file-} != "$PWD/.cuda-version" ]]; then return 0; fi
     if [ -z "${_cudaswitch_file-}" ]; then return 1; fi
     __cudaswitch_content "$_cudaswitch_file"
-    [ "$__csw" != "$_cudaswitch_text" ] || ! [ -f "$_cudaswitch_file" ]
+    [[ $__csw != "$_cudaswitch_text" || ! -f $_cudaswitch_file ]]
 }
 
-# __csw = the want of the frameworks in the environment $1; fails if they have none. Called only by
+# __csw = the want of the frameworks in the environment $1; fails if they have none. Called only within
 # __cudaswitch_look.
 __cudaswitch_framework() {
     \local _csw_code _csw_answer
@@ -254,6 +254,34 @@ __cudaswitch_surroundings() {
     esac
 }
 
+# __csw = what the version file that decides asks for, where that is no ready answer to its text.
+__cudaswitch_of_file() {
+    case $_cudaswitch_text in
+        # `read` skips a zero byte, which Python refuses.
+        *:more) \false ;;
+        *) __cudaswitch_globbing __cudaswitch_read "$_cudaswitch_file" ;;
+    esac || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
+}
+
+# __csw = what the frameworks of the active environment ask for, else the user.
+__cudaswitch_without_file() {
+    if __cudaswitch_active && __cudaswitch_framework "$__csw"; then return 0; fi
+    __csw=''
+    if [ -f "$_cudaswitch_root/global" ] \
+        && ! __cudaswitch_globbing __cudaswitch_read "$_cudaswitch_root/global"; then
+        __cudaswitch_content "$_cudaswitch_root/global"
+        __cudaswitch_ask_once "global:$__csw" --file "$_cudaswitch_root/global"
+    fi
+}
+
+# Python has refused a version file: that is reported again on the next visit to its tree.
+__cudaswitch_refused() {
+    case $_cudaswitch_asked in
+        "${_cudaswitch_file:-none}:"*) ;;
+        */.cuda-version:*) _cudaswitch_asked='' ;;
+    esac
+}
+
 # Take up what the environment, the directory or the user asks for, and settle.
 __cudaswitch_look() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
@@ -271,11 +299,10 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLO
         :)
             # _CUDASWITCH_D: what the directory asks for, else the frameworks of the active
             # environment, else the user. $_cudaswitch_file is the version file of the directory.
-            # All of it is inline, as a function call takes zsh as long as ten commands.
+            # What is usual is inline, as a function call takes zsh as long as ten commands.
             \unset _CUDASWITCH_D
-            _cudaswitch_file='' _cudaswitch_text=''
             # As __cudaswitch_file does.
-            __csw=$PWD _csw_search=${HOME-} _csw_search=${_csw_search%/}
+            _cudaswitch_file='' _cudaswitch_text='' __csw=$PWD _csw_search=${HOME-} _csw_search=${_csw_search%/}
             until [[ -f $__csw/.cuda-version || $__csw = "$_csw_search" || $__csw != /* ]]; do
                 __csw=${__csw%/*}
             done
@@ -292,29 +319,14 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLO
                 # Nearly all hold one version. Whether another owner's file counts, Python decides.
                 { [ -O "$_cudaswitch_file" ] && ! [ -L "$_cudaswitch_file" ] \
                     && __cudaswitch_ready "${_cudaswitch_text%$'\n'}"; } \
-                    || case $_cudaswitch_text in
-                        # `read` skips a zero byte, which Python refuses.
-                        *:more) false ;;
-                        *) __cudaswitch_globbing __cudaswitch_read "$_cudaswitch_file" ;;
-                    esac \
-                    || __cudaswitch_ask_once "$_cudaswitch_file:$_cudaswitch_text" --file "$_cudaswitch_file"
-            elif [ -n "${VIRTUAL_ENV-}${CONDA_PREFIX-}" ] && __cudaswitch_active \
-                && __cudaswitch_framework "$__csw"; then
-                :
-            elif [ -f "$_cudaswitch_root/global" ]; then
-                if ! __cudaswitch_globbing __cudaswitch_read "$_cudaswitch_root/global"; then
-                    __cudaswitch_content "$_cudaswitch_root/global"
-                    __cudaswitch_ask_once "global:$__csw" --file "$_cudaswitch_root/global"
-                fi
+                    || __cudaswitch_of_file
+            elif [[ -n ${VIRTUAL_ENV-}${CONDA_PREFIX-} || -f $_cudaswitch_root/global ]]; then
+                __cudaswitch_without_file
             else
                 __csw=''
             fi
             case $__csw in ?*) \export "_CUDASWITCH_D=$__csw" ;; esac
-            # A refusal in a tree is reported again on the next visit.
-            case ${_cudaswitch_answer-}:${_cudaswitch_asked-} in
-                ":${_cudaswitch_file:-none}:"*) ;;
-                :*/.cuda-version:*) _cudaswitch_asked='' ;;
-            esac
+            case ${_cudaswitch_asked:+${_cudaswitch_answer-}:} in :) __cudaswitch_refused ;; esac
             ;;
         :*) __cudaswitch_strongest ;;
         *)
@@ -342,16 +354,13 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLO
             esac
             ;;
     esac
-    _cudaswitch_entered=''
     # mise may set the same again at the next prompt.
     case ${__MISE_DIFF-} in
         ?*) _cudaswitch_keepers=${DIRENV_DIFF-}\|$__MISE_DIFF${NODE_VIRTUAL_ENV-}${_FLOX_HOOK_DIFF-}\|${LD_LIBRARY_PATH-}${PATH-} ;;
     esac
     # Reporting is left to the prompt: this and the hooks run in scripts and subshells as well.
-    case ${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} in
-        "${_cudaswitch_told-}") _cudaswitch_news='' ;;
-        *) _cudaswitch_news=1 ;;
-    esac
+    _cudaswitch_news=1 _cudaswitch_entered=''
+    case ${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} in "${_cudaswitch_told-}") _cudaswitch_news='' ;; esac
     case ${_cudaswitch_asked-} in
         interrupted) _cudaswitch_asked='' _cudaswitch_news=asking ;;
         unseen) _cudaswitch_asked='' ;;
@@ -365,10 +374,8 @@ ${_cudaswitch_undone-}\|${DIRENV_DIFF-}${__MISE_DIFF-}${NODE_VIRTUAL_ENV-}${_FLO
 __cudaswitch_tell() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
     case $- in *a*) __cudaswitch_apart __cudaswitch_tell "$@" && return ;; esac
-    _cudaswitch_told=${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} _cudaswitch_news='' _cudaswitch_line=/
-    case ${_CUDASWITCH_ON-} in
-        ?*) _cudaswitch_line=${_CUDASWITCH_ON%%:*} ;;
-    esac
+    _cudaswitch_told=${_CUDASWITCH_ON-}\|${_CUDASWITCH_LIB-} _cudaswitch_news='' \
+        _cudaswitch_line=${_CUDASWITCH_ON:-/} _cudaswitch_line=${_cudaswitch_line%%:*}
     case ${_cudaswitch_line##*/} in *[0-9]*) _cudaswitch_line=${_cudaswitch_line##*/} ;; esac
     case ${_CUDASWITCH_LIB:+ours}${_CUDASWITCH_ON-} in
         ours*:cc=* | /*)
@@ -377,9 +384,9 @@ __cudaswitch_tell() {
             _cudaswitch_line=$_cudaswitch_line$__csw
             ;;
     esac
-    case ${CUDASWITCH_QUIET:+quiet}$_cudaswitch_line in quiet* | "${1-}") return 0 ;; esac
     if [[ -n ${ZSH_VERSION-} && ! -t 2 && ! -e /dev/fd/2 ]]; then return 0; fi
-    case $_cudaswitch_line in
+    case ${CUDASWITCH_QUIET:+quiet}$_cudaswitch_line in
+        quiet* | "${1-}") ;;
         /) printf 'cudaswitch: no toolkit\n' >&2 || : ;;
         *) printf 'cudaswitch: CUDA %s\n' "${_cudaswitch_line#cuda-}" >&2 || : ;;
     esac

@@ -1,5 +1,17 @@
 # shellcheck shell=bash disable=SC2128,SC2154,SC2178  # PROMPT_COMMAND is an array or not; init.bash has what it shares
-# What happens to PROMPT_COMMAND after init.bash: most shells never need it, and do not parse it.
+# What the prompt of init.bash seldom needs, and what happens to PROMPT_COMMAND after it: most shells
+# do not parse it.
+
+# The last look did not end: $_cudaswitch_news says how far it came.
+__cudaswitch_broken_off() {
+    case $_cudaswitch_news in
+        # An error in it has thrown bash back to its prompt, which comes here at once.
+        begun) _cudaswitch_seen=${CONDA_PREFIX-}\|${VIRTUAL_ENV-}\|$PWD\|${CUDASWITCH_VERSION-} ;;
+        # Ctrl-C interrupted a question: this prompt is for leaving, the next one asks again.
+        asking) _cudaswitch_asked='' ;;
+    esac
+    _cudaswitch_news=''
+}
 
 # Somebody has added to our one word, and needs the status from now on, which must not look like a
 # failure. If PROMPT_COMMAND is read-only, they do not get it. If they only come before ours, they
