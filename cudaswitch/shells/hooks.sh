@@ -336,6 +336,20 @@ __cudaswitch_returned() {
     _cudaswitch_left=x
 }
 
+# Remove from PATH what conda may have brought back, as _CUDASWITCH_GONE has it.
+__cudaswitch_cleared() {
+    case ${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}${_OLD_VIRTUAL_PATH-} in
+        '') if __cudaswitch_ungone; then return 0; fi ;;
+    esac
+    case "$_CUDASWITCH_GONE|${_CUDASWITCH_ON-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}|:$PATH:" in
+        *":${_CUDASWITCH_GONE#0}:"*) __cudaswitch_settle ;;
+        "0${_CUDASWITCH_GONE#0}||"*)
+            case $_CUDASWITCH_GONE in *:*) __cudaswitch_settle ;; *) \unset _CUDASWITCH_GONE ;; esac
+            ;;
+        *) __cudaswitch_settle ;;
+    esac
+}
+
 # conda has finished: remove what its own PATH brought back, usually nothing.
 __cudaswitch_repair() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
@@ -353,17 +367,7 @@ __cudaswitch_repair() {
     esac
     _cudaswitch_stood='' _cudaswitch_left=''
     case ${_CUDASWITCH_X-} in ?*) __cudaswitch_unsaid ;; esac
-    case ${_CUDASWITCH_GONE:+${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}${_OLD_VIRTUAL_PATH-}/} in
-        /) __cudaswitch_ungone || : ;;
-    esac
-    case "${_CUDASWITCH_GONE-}|${_CUDASWITCH_ON-}${_CUDASWITCH_C-}${_CUDASWITCH_V-}|:$PATH:" in
-        "|"*) ;;
-        *":${_CUDASWITCH_GONE#0}:"*) __cudaswitch_settle ;;
-        "0${_CUDASWITCH_GONE#0}||"*)
-            case $_CUDASWITCH_GONE in *:*) __cudaswitch_settle ;; *) \unset _CUDASWITCH_GONE ;; esac
-            ;;
-        *) __cudaswitch_settle ;;
-    esac
+    case ${_CUDASWITCH_GONE-} in ?*) __cudaswitch_cleared ;; esac
     # An active environment without a hook is looked at, as after any other. If none is active, and
     # nothing is applied or asked for here, the prompt is early enough.
     case ${_CUDASWITCH_C:+hook}${_cudaswitch_seen:+:}${CONDA_PREFIX-}${_CUDASWITCH_ON-} in
