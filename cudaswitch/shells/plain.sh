@@ -47,28 +47,14 @@ __cudaswitch_plainly() {
     case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-}${CONDA_PREFIX-}${VIRTUAL_ENV-}$_csw_ld_set in
         '' | exported) ;;
         *)
-            \local __csw _csw_xla
-            __csw='' _csw_xla=''
-            # What conda keeps, the environment, or a list that is not exported may rule this out.
-            case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in ?*) __cudaswitch_kept ;; esac
-            case $__csw:${CONDA_PREFIX-}${VIRTUAL_ENV-} in
-                ":${_csw_plain-}") ;;
-                :*) if __cudaswitch_bundled || [ -n "$_csw_xla" ]; then __csw=x; else __csw=''; fi ;;
-            esac
-            case $__csw:$_csw_ld_set in
-                :set) if __cudaswitch_private LD_LIBRARY_PATH; then __csw=x; else _csw_ld_set=exported; fi ;;
-            esac
-            case $__csw in
-                ?*)
-                    case ${_CUDASWITCH_ON-} in '') __cudaswitch_besides "$@" ;; *) return 1 ;; esac
-                    return
-                    ;;
-            esac
+            if ! __cudaswitch_unhindered; then
+                # Not the caller's, who needs that if this fails.
+                \local __csw
+                case ${_CUDASWITCH_ON-} in '') __cudaswitch_besides "$@" ;; *) return 1 ;; esac
+                return
+            fi
             ;;
     esac
-    if [ -d "$1/extras/CUPTI/lib64" ]; then
-        set -- "$1" "$2" :"$1/extras/CUPTI/lib64" :0"$1/extras/CUPTI/lib64"
-    fi
     # First: if PATH is read-only, this ends here, with nothing set.
     PATH=$1/bin${_csw_search:+:$_csw_search}
     case ${_CUDASWITCH_LD-}:$_csw_ld_set${_csw_unset-} in
@@ -82,10 +68,33 @@ __cudaswitch_plainly() {
             ;;
     esac
     _cudaswitch_path='' _cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set \
-        _cudaswitch_ld=$1/lib64${3-}${_csw_ld:+:$_csw_ld} _cudaswitch_plain=$1:$1:$1:$1/bin/nvcc \
-        _CUDASWITCH_ON=$2:nvcc _CUDASWITCH_BIN=0$1/bin _CUDASWITCH_LIB=0$1/lib64${4-} \
-        LD_LIBRARY_PATH=$_cudaswitch_ld \
+        _cudaswitch_plain=$1:$1:$1:$1/bin/nvcc _CUDASWITCH_ON=$2:nvcc _CUDASWITCH_BIN=0$1/bin \
         CUDA_HOME=$1 CUDA_PATH=$1 CUDAToolkit_ROOT=$1 CUDACXX=$1/bin/nvcc
+    # Record and list at once: if Ctrl-C comes before, both are still those of the other toolkit.
+    if [ -d "$1/extras/CUPTI/lib64" ]; then
+        _CUDASWITCH_LIB=0$1/lib64:0$1/extras/CUPTI/lib64 \
+            _cudaswitch_ld=$1/lib64:$1/extras/CUPTI/lib64${_csw_ld:+:$_csw_ld} \
+            LD_LIBRARY_PATH=$_cudaswitch_ld
+    else
+        _CUDASWITCH_LIB=0$1/lib64 _cudaswitch_ld=$1/lib64${_csw_ld:+:$_csw_ld} \
+            LD_LIBRARY_PATH=$_cudaswitch_ld
+    fi
+}
+
+# Is that ruled out neither by what conda keeps, nor by what the environment brings, nor by a list
+# that is not exported?
+__cudaswitch_unhindered() {
+    \local __csw _csw_xla
+    __csw='' _csw_xla=''
+    case ${CONDA_SHLVL-}${CUDA_HOME_CONDA_NVCC_BACKUP-} in ?*) __cudaswitch_kept ;; esac
+    case $__csw:${CONDA_PREFIX-}${VIRTUAL_ENV-} in
+        ":${_csw_plain-}") ;;
+        :*) if __cudaswitch_bundled || [ -n "$_csw_xla" ]; then return 1; fi ;;
+        *) return 1 ;;
+    esac
+    case $_csw_ld_set in
+        set) if __cudaswitch_private LD_LIBRARY_PATH; then return 1; else _csw_ld_set=exported; fi ;;
+    esac
 }
 
 # Remove from PATH the toolkit of an environment that was left, in the simple case: nothing is

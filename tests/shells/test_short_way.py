@@ -250,6 +250,19 @@ def test_a_choice_in_the_place_of_a_directory_s(
 
 
 @three
+def test_a_directory_below_an_environment_that_replaced_a_value(
+    shell: Shell, person: Person, tmp_path: Path
+) -> None:
+    """What conda keeps is no short way, and the long one still gets what the directory asks for."""
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    prefix, other = conda_prefix(tmp_path / "env"), str(person.kits[1].home)
+    enter = f"cd {shell.quote(str(tmp_path))}\n{shell.prompt}"
+    conda = {"CONDA_PREFIX": str(prefix), "CONDA_SHLVL": "1", "__CONDA_SHLVL_0_CUDA_HOME": other}
+    result = person.play(shell, shell.prompt, enter, **conda).check()
+    assert result.snaps["2"]["CUDA_HOME"] == str(person.kits[0].home)
+
+
+@three
 def test_a_child_shell_has_not_seen_what_was_there(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
