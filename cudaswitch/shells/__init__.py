@@ -239,8 +239,8 @@ def init(
     before = _defined(shell)
     if shell.lazy:
         before = shell.deferred.format(text=shell.quote(before + _spelled(shell, shell.lazy)))
-    texts = before + _late(shell) + _spelled(shell, shell.init)
-    return _unexported(shell.family, _assigned(shell, values) + texts)
+    text = before + _late(shell) + _spelled(shell, shell.init)
+    return _unexported(shell.family, _assigned(shell, values) + text)
 
 
 def ready(shell: Shell, *, root: str, program: str, scripts: str, file: Path) -> str:
@@ -249,8 +249,8 @@ def ready(shell: Shell, *, root: str, program: str, scripts: str, file: Path) ->
     if not shell.again:
         return init(shell, root=root, program=program, scripts=scripts, texts=at)
     values = _values(root, program, scripts) | {"_cudaswitch_rest": str(at / _REST)}
-    texts = _late(shell) + _spelled(shell, (shell.again, *shell.init))
-    return shell.guard + _unexported(shell.family, _assigned(shell, values) + texts)
+    text = _late(shell) + _spelled(shell, (shell.again, *shell.init))
+    return shell.guard + _unexported(shell.family, _assigned(shell, values) + text)
 
 
 def beside(shell: Shell, file: Path) -> dict[Path, str]:
