@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from cudaswitch.detect.facts import facts_of
 from cudaswitch.resolver import resolve
+from cudaswitch.resolver.names import together
 from handmade import facts, found, toolkit, torch
 from made_environments import SITE, WINDOWS_SITE, Env, notes
 
@@ -361,7 +363,13 @@ def test_windows_layout(tmp_path, place):
     [
         ("tensorflow", "2.8.4", ("cublas", "cufft", "cusolver", "cusparse")),
         ("tensorflow", "2.19.0", ("cublas", "cufft", "cusolver", "cusparse")),
+        ("onnxruntime", "1.19.2", ("cublas", "cufft", "curand")),
+        ("onnxruntime", "1.22.0", ("cublas", "cufft", "curand", "nvrtc")),
+        ("onnxruntime", "1.26.0", ("cublas", "cufft", "curand")),
         ("onnxruntime", "1.31.1", ("cublas", "curand")),
+        ("ctranslate2", "4.8.5", ("cublas",)),
+        ("cupy", "12.3.0", ("cublas", "cufft", "curand", "cusolver", "cusparse", "nvrtc")),
+        ("transformer-engine", "2.20.2", ("cublas", "nvrtc")),
     ],
 )
 def test_a_toolkit_that_has_what_a_wheel_loads_goes_before_a_closer_one(name, version, libraries):
@@ -373,4 +381,16 @@ def test_a_toolkit_that_has_what_a_wheel_loads_goes_before_a_closer_one(name, ve
     answer = resolve(facts(found(name, version, "12.5", "9")), kits, absent=lacks)
     assert answer.toolkit == kits[1].name
     (rejected,) = answer.rejected
-    assert rejected.why == "lacks " + " and ".join([", ".join(libraries[:-1]), libraries[-1]])
+    assert rejected.why == f"lacks {together(libraries)}"
+
+
+def test_mxnet_loads_all_that_it_is_linked_to(env):
+    env.dist("mxnet-cu117", "1.9.1")
+    kits = [toolkit("11.7.1+cudnn8.5.0"), toolkit("11.8.0+cudnn8.9.7")]
+    answer = resolve(
+        facts_of(env.prefix, driver="610.43.02"),
+        kits,
+        absent=lambda kit, asked: asked[4:] if kit is kits[0] else (),
+    )
+    assert answer.toolkit == kits[1].name
+    assert [it.why for it in answer.rejected] == ["lacks nvToolsExt and nvrtc"]

@@ -189,7 +189,7 @@ class Links(Row):
 
 
 class Opens(Row):
-    """The libraries that builds from `since` on take from a toolkit, by their names without `lib`.
+    """The libraries that releases from `since` on take from a toolkit, by names without `lib`.
 
     `nvvm` is libNVVM. From `extra_since` on, the `extra` brings all of them as wheels, and what
     wheels lack is looked for below CUDA_HOME. If `optional_in_conda`, conda may leave them out.
@@ -199,6 +199,7 @@ class Opens(Row):
     confidence: str
     libraries: tuple[str, ...]
     since: Version
+    before: Version | None = None
     optional_in_conda: bool = False
     extra: str | None = None
     extra_since: Version | None = None
@@ -300,8 +301,7 @@ class Framework:
 
     def own_cuda_of(self, release: Version | None) -> OwnCuda | None:
         """Find the rule by which a release brings its CUDA, None if it brings none."""
-        rules = (it for it in self._own_cuda if within(release, it.since, it.before))
-        return next(rules, None)
+        return next((it for it in self._own_cuda if within(release, it.since, it.before)), None)
 
     def foreign(self, version: str) -> bool:
         """Tell whether a version is of a build that the project does not publish."""
@@ -329,8 +329,8 @@ class Framework:
 
     def opens_of(self, release: Version | None) -> Opens | None:
         """Return what is known of the libraries that a release takes from a toolkit."""
-        rule = self._only("opens", Opens)
-        return rule if rule and within(release, rule.since, None) else None
+        rules = map(Opens.typed, rows_of(self._data, "opens"))
+        return next((it for it in rules if within(release, it.since, it.before)), None)
 
     @cached_property
     def loading(self) -> Loading | None:
