@@ -16,6 +16,8 @@ HOMES = ("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT")
 """Names that programs use for the variable with a toolkit's folder, the usual one first."""
 LIBRARY_FOLDERS = ("lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "lib")
 """Where a toolkit's libraries are, best first; only the first that is there is used."""
+CUPTI = "extras/CUPTI/lib64"
+"""Where NVIDIA's installers put CUPTI."""
 COMPILER_OPTIONS = ("-ccbin", "--compiler-bindir")
 """How nvcc's flags name the host compiler."""
 
@@ -138,7 +140,7 @@ def change(
     libraries: tuple[str, ...] = ()
     if want.libraries == "always" or (want.libraries != "never" and not bundled):
         folders = [f"{home}/{at}" for at in LIBRARY_FOLDERS if is_there(f"{home}/{at}")][:1]
-        cupti = f"{home}/extras/CUPTI/lib64"
+        cupti = f"{home}/{CUPTI}"
         libraries = (*folders, *([cupti] if is_there(cupti) else []))
     variables = _scalars(want, has_nvcc=is_there(f"{home}/bin/nvcc"))
     before = undone(environment)

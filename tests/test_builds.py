@@ -370,10 +370,12 @@ def test_windows_layout(tmp_path, place):
         ("ctranslate2", "4.8.5", ("cublas",)),
         ("cupy", "12.3.0", ("cublas", "cufft", "curand", "cusolver", "cusparse", "nvrtc")),
         ("transformer-engine", "2.20.2", ("cublas", "nvrtc")),
+        ("jax", "0.4.31", ("cublas", "cufft", "cupti", "cusolver", "cusparse")),
+        ("jax", "0.12.0.1", ("cublas", "cufft", "cupti", "cusolver", "cusparse")),
     ],
 )
 def test_a_toolkit_that_has_what_a_wheel_loads_goes_before_a_closer_one(name, version, libraries):
-    kits = [toolkit("12.5.1+cudnn9.3.0"), toolkit("12.9.1+cudnn9.3.0")]
+    kits = [toolkit("12.5.1+cudnn9.12.0"), toolkit("12.9.1+cudnn9.12.0")]
 
     def lacks(kit, asked):
         return asked if kit is kits[0] else ()

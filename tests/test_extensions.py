@@ -116,6 +116,16 @@ def test_where_nvcc_is(tmp_path, platform, file, missing) -> None:
     assert absent(kit, ("cublas", "nvcc")) == missing
 
 
+@pytest.mark.parametrize("folder", ["lib64", "extras/CUPTI/lib64", "extras/Sanitizer"])
+def test_where_cupti_is(tmp_path: Path, folder: str) -> None:
+    """NVIDIA's installers put it into a folder of its own, which goes into LD_LIBRARY_PATH too."""
+    adoptable.write(tmp_path / "lib64/libcudart.so.12", "")
+    adoptable.write(tmp_path / folder / "libcupti.so.12", "")
+    kit = toolkit("12.4.1")._replace(path=str(tmp_path))
+    missing = () if folder.endswith("lib64") else ("libcupti.so.12",)
+    assert absent(kit, ("cupti",)) == missing
+
+
 @pytest.fixture
 def bundled(tmp_path: Path) -> Env:
     env = Env(tmp_path / "an env")

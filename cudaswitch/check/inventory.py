@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cudaswitch.activation import LIBRARY_FOLDERS
+from cudaswitch.activation import CUPTI, LIBRARY_FOLDERS
 from cudaswitch.archives.components import CUDA_NUMBERED, component_with, named_component
 from cudaswitch.binaries import read_elf
 from cudaswitch.check.calls import CALLS, stem
@@ -22,7 +22,7 @@ from cudaswitch.toolkit import Entry, Package, Toolkit
 from cudaswitch.versions import Version
 
 _LIBRARY = re.compile(r"lib[^/]+\.so(?:\.[^/]*)?")
-_BESIDE = ("extras/CUPTI/lib64", "nvvm/lib64")
+_BESIDE = (CUPTI, "nvvm/lib64")
 _SCRIPT = re.compile(rb"\A[\s\0-\x7f]{0,2000}?\b(?:INPUT|GROUP)\s*\(")
 """A linker script: a text that names libraries, for the linker; the loader never sees it."""
 _READ_LIMIT = 1 << 20

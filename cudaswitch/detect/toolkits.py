@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from cudaswitch.activation import LIBRARY_FOLDERS
+from cudaswitch.activation import CUPTI, LIBRARY_FOLDERS
 from cudaswitch.compat.sonames import soname
 from cudaswitch.toolkit import Toolkit
 
@@ -20,8 +20,8 @@ def absent(kit: Toolkit, parts: Sequence[str]) -> tuple[str, ...]:
     """List, by their file names, which of these parts a toolkit lacks.
 
     `parts` are `nvcc`, or the names of libraries without `lib`. No library is listed if the
-    runtime is not in the folder that goes into LD_LIBRARY_PATH either: such a toolkit, as Debian's,
-    has its libraries elsewhere.
+    runtime is not in the first folder that goes into LD_LIBRARY_PATH either: such a toolkit, as
+    Debian's, has its libraries elsewhere.
     """
     folders = (f"{kit.path}/{name}" for name in LIBRARY_FOLDERS)
     folder = next(filter(os.path.isdir, folders), None)
@@ -33,7 +33,7 @@ def absent(kit: Toolkit, parts: Sequence[str]) -> tuple[str, ...]:
         if part != "nvcc" and not has_libraries:
             continue
         name = soname(part, kit.version)
-        places = [f"{folder}/{name}"] if name else []
+        places = [f"{at}/{name}" for at in (folder, f"{kit.path}/{CUPTI}")] if name else []
         if part in _OF_ITS_OWN:
             places = [f"{kit.path}/{at}" for at in _OF_ITS_OWN[part]]
         if places and not any(map(os.path.exists, places)):

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from string import Template
 
-from cudaswitch.activation import HOMES, LIBRARY_FOLDERS
+from cudaswitch.activation import CUPTI, HOMES, LIBRARY_FOLDERS
 from cudaswitch.binaries import read_elf
 from cudaswitch.bundled import libdevice_roots
 from cudaswitch.doctor.model import ConfLine, Folder, Kit, Library, Tool
@@ -32,7 +32,6 @@ _PROBED = (
     *(f"{folder}/libcuda.so" for folder in STUBS),
 )
 """Files and folders of a toolkit that rules ask for, beside what is in the next ones."""
-CUPTI = "extras/CUPTI/lib64"
 INCLUDES = tuple(
     f"{above}include{below}" for below in ("", "/cccl") for above in ("", "targets/x86_64-linux/")
 )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from cudaswitch.activation import LIBRARY_FOLDERS
+from cudaswitch.activation import CUPTI, LIBRARY_FOLDERS
 from cudaswitch.archives.components import component_with
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.compat.runfiles import runfiles
-from cudaswitch.doctor.folders import CUPTI, INCLUDES, LIBNVVM, STUBS
+from cudaswitch.doctor.folders import INCLUDES, LIBNVVM, STUBS
 from cudaswitch.doctor.model import Facts
 from cudaswitch.doctor.spelling import install_command, use_command
 from cudaswitch.namedtuples import NamedTuple
