@@ -19,7 +19,8 @@ def cupy(patient: Patient) -> Patient:
 
 
 def test_they_need_no_path_to_be_mended(cupy: Patient) -> None:
-    cupy.adopt("12.4.131")
+    kit = cupy.adopt("12.4.131")
+    cupy.lay_library(kit / "lib64", "libnvrtc", "libnvrtc.so.12", "12.4.127")
     cupy.in_shell("CS041")
     assert "CS041" in cupy.codes(1) and "CS041" not in cupy.codes(2)
     found = next(one for one in cupy.findings(1) if one["code"] == "CS041")
@@ -35,3 +36,14 @@ def test_any_toolkit_of_their_major_serves(
     cupy.env[variable] = str(cupy.toolkit(cupy.work / "kit", version))
     cupy.in_shell("none")
     assert [code for code in cupy.codes(1) if code == "CS041"] == codes
+
+
+def test_a_library_may_be_below_cuda_home(cupy: Patient) -> None:
+    kit = cupy.toolkit(cupy.work / "kit")
+    cupy.env["CUDA_PATH"] = str(kit)
+    cupy.in_shell("none")
+    found = next(one for one in cupy.findings(1) if one["code"] == "CS086")
+    assert found["evidence"] == "CuPy 14.2.0 looks for libnvrtc.so.12 in vain"
+    cupy.lay_library(kit / "lib64", "libnvrtc", "libnvrtc.so.12", "12.4.127")
+    cupy.in_shell("none")
+    assert "CS086" not in cupy.codes(1)

@@ -95,6 +95,27 @@ def test_a_cudnn_inside_a_wheel_is_not_looked_for(patient: Patient) -> None:
     assert "CS042" not in patient.codes(1)
 
 
+def test_a_toolkit_without_a_library_that_a_framework_opens(patient: Patient) -> None:
+    """If no whole one is here, `use auto` alone would choose the same again."""
+    env = patient.virtualenv()
+    env.dist("jax-cuda12-plugin", "0.6.2")
+    env.dist("nvidia-cudnn-cu12", "9.8.0.87")
+    patient.activate(env)
+    kit = patient.adopt("12.4.131")
+    patient.env |= {"CUDA_HOME": str(kit), "LD_LIBRARY_PATH": f"{kit}/lib64"}
+    for name in ("libcufft.so.11", "libcupti.so.12"):
+        (kit / "lib64" / name).unlink()
+    patient.in_shell("none")
+    found = {one["code"]: one for one in patient.findings(1)}["CS086"]
+    assert found["evidence"] == "JAX 0.6.2 looks for libcufft.so.11 and libcupti.so.12 in vain"
+    assert found["fix"].startswith("cudaswitch install auto && ")
+    env.dist("nvidia-cufft-cu12", "11.3.3.83")
+    cupti = patient.lay_library(kit / "CUPTI", "libcupti", "libcupti.so.12", "2024.1.1")
+    patient.env["LD_LIBRARY_PATH"] += f":{cupti.parent}"
+    patient.in_shell("none")
+    assert "CS086" not in patient.codes(1)
+
+
 def _toolkit_for(patient: Patient, dist: str, version: str, release: str, *wheel: str) -> Path:
     """Lead the loader to a toolkit without cuDNN, in a virtualenv with a framework."""
     env = patient.virtualenv()

@@ -64,10 +64,9 @@ def test_an_old_tensorflow_is_for_no_cuda_12(patient: Patient, library: str, rel
     """An old TensorFlow gets no CUDA 12, except for a library of 12, which newer ones name."""
     for active in (False, True):
         if active:
-            patient.env["CUDA_HOME"] = str(patient.adopt("12.4.131"))
-            patient.lay_library(
-                patient.work / "kits/12.4.131/lib64", "libcurand", "libcurand.so.10", "10.3.5"
-            )
+            kit = patient.adopt("12.4.131")
+            (kit / "lib64/libcublas.so.12").unlink()
+            patient.env["CUDA_HOME"] = str(kit)
         [fix] = told(patient, library).values()
         wanted = "12.4.1" if active and library.endswith(".12") else release
         assert fix.startswith(f"cudaswitch install {wanted} "), fix

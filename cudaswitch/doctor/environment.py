@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from cudaswitch.doctor.model import Facts, Found, Relist, Rule, Stranger
-from cudaswitch.doctor.parts import NVCC, first_that_has
+from cudaswitch.doctor.model import Facts, Found, Kit, Relist, Rule, Stranger
+from cudaswitch.doctor.parts import NVCC, first_that_has, library, place
 from cudaswitch.doctor.spelling import (
     auto_command,
     chain,
@@ -21,6 +21,7 @@ from cudaswitch.doctor.spelling import (
     word,
 )
 from cudaswitch.resolver import ResolvedFramework
+from cudaswitch.resolver.names import together
 from cudaswitch.resolver.releases import release_of
 from cudaswitch.versions import Version
 
@@ -72,6 +73,25 @@ def _lacks_runtime(facts: Facts) -> Iterator[Found]:
             return
 
 
+def _lacks_library(facts: Facts) -> Iterator[Found]:
+    """A toolkit that was installed in part has the runtime, and not all the rest."""
+    if any(_lacks_runtime(facts)):
+        return
+    wheels = {f"lib{part.component}" for part in facts.needs.carried if part.kind == "dist"}
+    for one in _leaning(facts):
+        lacking = [
+            name
+            for name in one.opens
+            if facts.loads.get(name, True) is None
+            and name.partition(".so")[0] not in wheels
+            and not _below_home(facts, one, name)
+        ]
+        if lacking:
+            evidence = f"{one.label} looks for {together(lacking)} in vain"
+            yield Found(evidence, _auto(facts, one))
+            return
+
+
 def _left_alone(facts: Facts, one: ResolvedFramework) -> str | None:
     """Tell what keeps a toolkit out of LD_LIBRARY_PATH, if a framework needs it there."""
     return None if one.by_home else facts.needs.brings
@@ -79,9 +99,21 @@ def _left_alone(facts: Facts, one: ResolvedFramework) -> str | None:
 
 def _found_by_home(facts: Facts, one: ResolvedFramework) -> bool:
     """Tell whether a framework looks in CUDA_HOME, and a toolkit of its major is there."""
+    majors = [home.version.major for home in _homes(facts, one) if home.version]
+    return one.cuda is not None and Version(one.cuda).major in majors
+
+
+def _below_home(facts: Facts, one: ResolvedFramework, name: str) -> bool:
+    """Tell whether a framework looks in CUDA_HOME, and a library is there."""
+    stem, _, number = name.removeprefix("lib").partition(".so.")
+    part = library(stem, f"so.{number}")
+    return any(place(home.has, part) for home in _homes(facts, one))
+
+
+def _homes(facts: Facts, one: ResolvedFramework) -> list[Kit]:
+    """List the toolkits of the variables in which a framework looks for libraries."""
     homes = (facts.homes.get(name) for name in ("CUDA_HOME", "CUDA_PATH"))
-    majors = [home.version.major for home in homes if home and home.version]
-    return one.by_home and one.cuda is not None and Version(one.cuda).major in majors
+    return [home for home in homes if home and one.by_home]
 
 
 def _leaning(facts: Facts) -> list[ResolvedFramework]:
@@ -305,5 +337,18 @@ RULES = (
         " link with; a toolkit has all",
         ("marimo-team/marimo#10929", "pytorch/pytorch#197483"),
         _nvcc_in_wheels,
+    ),
+    Rule(
+        "CS086",
+        "error",
+        "A library that a framework takes from a toolkit is not found",
+        "the toolkit was installed or adopted in part: the CUDA runtime is there, and what the"
+        " framework opens by that name is not",
+        (
+            "RVC-Boss/GPT-SoVITS#727",
+            "jax-ml/jax#29843",
+            "hacksider/Deep-Live-Cam#294",
+        ),
+        _lacks_library,
     ),
 )

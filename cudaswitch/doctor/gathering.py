@@ -60,7 +60,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
     homes = dict(folders.homes(variables))
     home_kit = homes.get("CUDA_HOME")
     active = home_kit or (nvcc[0].kit if nvcc else None)
-    loaded = [name for one in resolution.frameworks for name in one.loads]
+    loaded = [name for one in resolution.frameworks for name in (*one.loads, *one.opens)]
     runtime = soname("cudart", active.version) if active and active.version else None
     login = shells.login_shell(variables)
     shell = shells.running_row(variables).name

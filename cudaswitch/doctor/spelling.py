@@ -226,7 +226,9 @@ def auto_command(facts: Facts, options: str = "") -> str:
     if not facts.resolution.runs:
         return "cudaswitch resolve"
     use = use_command(facts, "auto", options)
-    return use if facts.resolution.toolkit else chain(facts, "cudaswitch install auto", use)
+    needs = facts.resolution
+    whole = needs.toolkit and (needs.bundled or not needs.absent)
+    return use if whole else chain(facts, "cudaswitch install auto", use)
 
 
 def off_command(facts: Facts) -> Switch:

@@ -67,6 +67,7 @@ def resolve(
             source=need.found.source,
             known=need.known,
             loads=need.telling,
+            opens=need.opened,
             by_home=need.by_home,
             by_path=tuple(dict.fromkeys(part.folder for part in need.by_path)),
             cudnn_inside=need.cudnn_inside,

@@ -142,9 +142,9 @@ class ResolvedFramework(NamedTuple):
 
     `label` names it, with its version, to people. If it is not `known`, nothing says for which CUDA
     it is, and None means nothing. `loads` are the libraries whose names tell whether a toolkit is
-    of a release that serves it; if `by_home`, it finds one by CUDA_HOME, without LD_LIBRARY_PATH.
-    `by_path` are folders of its environment that it looks in only by LD_LIBRARY_PATH. If
-    `cudnn_inside`, it loads no other cuDNN.
+    of a release that serves it, `opens` the others that it takes from one; if `by_home`, it finds
+    one by CUDA_HOME, without LD_LIBRARY_PATH. `by_path` are folders of its environment that it
+    looks in only by LD_LIBRARY_PATH. If `cudnn_inside`, it loads no other cuDNN.
     """
 
     name: str
@@ -157,12 +157,13 @@ class ResolvedFramework(NamedTuple):
     source: str
     known: bool = True
     loads: tuple[str, ...] = ()
+    opens: tuple[str, ...] = ()
     by_home: bool = False
     by_path: tuple[str, ...] = ()
     cudnn_inside: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        inside = ("label", "loads", "by_home", "by_path", "cudnn_inside")
+        inside = ("label", "loads", "opens", "by_home", "by_path", "cudnn_inside")
         return {key: getattr(self, key) for key in self._fields if key not in inside}
 
 

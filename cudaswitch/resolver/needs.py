@@ -83,6 +83,14 @@ class Need(NamedTuple):
         return rule.libraries if rule else ()
 
     @property
+    def opened(self) -> tuple[str, ...]:
+        """The SONAMEs of these, without those that the release leaves open, and of libNVVM."""
+        if self.built is None:
+            return ()
+        names = (soname(it, self.built) for it in self.opens if it not in ("cudart", "nvvm"))
+        return tuple(filter(None, names))
+
+    @property
     def sonames(self) -> dict[str, str]:
         """The names by which it loads the runtime and `links`, by library."""
         if self.built is None:

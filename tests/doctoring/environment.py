@@ -149,3 +149,14 @@ def nvcc_in_wheels(it: Patient) -> None:
     it.program(env.packages / "nvidia/cu13/bin/nvcc")
     it.adopt("13.0.88")
     it.activate(env)
+
+
+@case("CS086")
+def part_of_a_toolkit(it: Patient) -> None:
+    env = it.virtualenv()
+    env.dist("ctranslate2", "4.8.5")
+    it.activate(env)
+    it.adopt("12.4.131")
+    for path in (it.adopt("12.9.86") / "lib64").glob("libcublas.so*"):
+        path.unlink()
+    it.before = 'eval "$(cudaswitch env 12.9 --shell bash)"'

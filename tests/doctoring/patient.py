@@ -45,6 +45,9 @@ exec "$@"
 """
 """Programs see no CUDA of this machine; what a case puts into WORK is there instead."""
 
+LIBRARIES = ("cudart", "cublas", "cufft", "cupti", "curand", "cusolver", "cusparse")
+"""What most frameworks take from a toolkit."""
+
 SHELLS = {
     "bash": r"""
 {before}
@@ -192,9 +195,9 @@ class Patient:
         return real
 
     def toolkit(self, path: Path, version: str = "12.4.131", *, nvcc: bool = True) -> Path:
-        """Make a toolkit: its runtime, its version, nvcc and ptxas, a header, libdevice."""
+        """Make a toolkit: its libraries, its version, nvcc and ptxas, a header, libdevice."""
         cuda = Version(version)
-        for library in ("cudart", "cusolver"):
+        for library in LIBRARIES:
             name = soname(library, cuda)
             assert name
             self.lay_library(path / "lib64", f"lib{library}", name, version)
