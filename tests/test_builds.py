@@ -396,3 +396,17 @@ def test_mxnet_loads_all_that_it_is_linked_to(env):
     )
     assert answer.toolkit == kits[1].name
     assert [it.why for it in answer.rejected] == ["lacks nvToolsExt and nvrtc"]
+
+
+@pytest.mark.parametrize(
+    ("core", "version", "asked"),
+    [
+        ("cu12", "2.1.0", ("12", None)),
+        ("cu12", "2.2.0", ("12", "9")),
+        ("cu12", "2.20.2", ("12", "9")),
+        ("cu13", "2.9.0", ("13", "9")),
+    ],
+)
+def test_transformer_engine_alone_is_linked_to_cudnn(env, core, version, asked):
+    env.dist(f"transformer-engine-{core}", version)
+    assert env.resolve().request == asked
