@@ -116,6 +116,21 @@ def test_a_toolkit_without_a_library_that_a_framework_opens(patient: Patient) ->
     assert "CS086" not in patient.codes(1)
 
 
+def test_a_runtime_that_is_linked_into_a_framework_is_not_looked_for(patient: Patient) -> None:
+    """A folder with cuBLAS alone is all that CTranslate2 needs."""
+    env = patient.virtualenv()
+    env.dist("ctranslate2", "4.8.0")
+    patient.activate(env)
+    pasted = "RuntimeError: Library libcublas.so.12 is not found or cannot be loaded"
+    told = patient.told(pasted)
+    assert "here, CS086: CTranslate2 4.8.0 looks for libcublas.so.12" in told["evidence"]
+    assert told["fix"].startswith("cudaswitch install auto && ")
+    library = patient.lay_library(patient.work / "own", "libcublas", "libcublas.so.12", "12.4.5")
+    patient.env["LD_LIBRARY_PATH"] = str(library.parent)
+    patient.in_shell("none")
+    assert not {"CS041", "CS086"} & set(patient.codes(1))
+
+
 def _toolkit_for(patient: Patient, dist: str, version: str, release: str, *wheel: str) -> Path:
     """Lead the loader to a toolkit without cuDNN, in a virtualenv with a framework."""
     env = patient.virtualenv()

@@ -192,7 +192,8 @@ class Opens(Row):
     """The libraries that releases from `since` on take from a toolkit, by names without `lib`.
 
     `nvvm` is libNVVM. From `extra_since` on, the `extra` brings all of them as wheels, and what
-    wheels lack is looked for below CUDA_HOME. If `optional_in_conda`, conda may leave them out.
+    wheels lack is looked for below CUDA_HOME. If `optional_in_conda`, conda may leave them out. If
+    `runtime_inside`, libcudart is linked into the builds, and so not looked for.
     """
 
     source: str
@@ -200,6 +201,7 @@ class Opens(Row):
     libraries: tuple[str, ...]
     since: Version
     before: Version | None = None
+    runtime_inside: bool = False
     optional_in_conda: bool = False
     extra: str | None = None
     extra_since: Version | None = None
@@ -360,15 +362,12 @@ class Framework:
                     yield build
 
 
-def _fields(rows: list[dict[str, Any]]) -> tuple[Field, ...]:
-    known = Field.__annotations__
-    return tuple(Field(**{key: row[key] for key in row if key in known}) for row in rows)
-
-
 def _reader(data: dict[str, Any]) -> Reader:
     shared = {"conda-build": "build", "conda-depends": "depends", "wheel": "wheel"}
     rows = data["fields"] if "fields" in data else read_table("records")[shared[data["read"]]]
-    return Reader(**{**data, "fields": _fields(rows)})
+    known = Field.__annotations__
+    fields = tuple(Field(**{key: row[key] for key in row if key in known}) for row in rows)
+    return Reader(**{**data, "fields": fields})
 
 
 def _series(version: str) -> str:

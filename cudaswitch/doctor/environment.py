@@ -342,8 +342,8 @@ RULES = (
         "CS086",
         "error",
         "A library that a framework takes from a toolkit is not found",
-        "the toolkit was installed or adopted in part: the CUDA runtime is there, and what the"
-        " framework opens by that name is not",
+        "no toolkit for it is active, or one that was installed or adopted in part: its CUDA"
+        " runtime is there, and what the framework opens by that name is not",
         (
             "RVC-Boss/GPT-SoVITS#727",
             "jax-ml/jax#29843",

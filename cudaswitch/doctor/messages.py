@@ -25,7 +25,7 @@ _BRINGS = "@use {cuda}"
 """The command for a library that is found missing."""
 _IMPORTS = "ImportError: lib"
 """How Python reports a library that an extension, which it imports, is linked with."""
-_NEEDS = ("CS041", "CS042")
+_NEEDS = ("CS041", "CS042", "CS086")
 """Rules that find a framework without the CUDA or cuDNN that it needs."""
 _OLD_TENSORFLOWS = "Could not load dynamic library '"
 """How TensorFlow up to 2.12, whose releases are for CUDA up to 11, reports such a library."""

@@ -103,7 +103,9 @@ class Need(NamedTuple):
         """SONAMEs to find a toolkit by: the runtime's, and one that only some releases have."""
         if self.built is None or self.own:
             return ()
-        names = soname("cudart", self.built), bound(self.framework, self.built)
+        rule = self.framework.opens_of(self.found.release)
+        runtime = None if rule and rule.runtime_inside else soname("cudart", self.built)
+        names = runtime, bound(self.framework, self.built)
         return tuple(dict.fromkeys(filter(None, names)))
 
 
