@@ -24,7 +24,7 @@ _HALVES: tuple[Literal["leave", "enter"], ...] = ("leave", "enter")
 _HOOK_LIMIT = _SCRIPT_LIMIT = 1 << 20
 """Limits in bytes of a hook and of an activate script; real ones have a few thousand."""
 _WATCHED = (
-    r"(?m)^ *__cudaswitch_enter .* '(conda-meta|lib/python[\d.]+/site-packages)'"
+    r"(?m)^ *__cudaswitch_enter .* '(conda-meta|lib/py[\w.]+/site-packages)'"
     r" '(?:conda-meta|pyvenv.cfg)'(?: '([yn]x?)')?$"
 )
 _MISREAD = re.compile(r'["`]|\$[\w!#$(*+=?@\[^{~-]|\\[\\$\n]')

@@ -340,6 +340,22 @@ def test_a_setting_that_was_edited_by_hand(
     assert found(patient) == {}
 
 
+@pytest.mark.parametrize("python", ["python3.13t", "pypy3.10"])
+@pytest.mark.parametrize("conda", [False, True])
+def test_hooks_of_an_environment_with_another_python(
+    patient: Patient, python: str, conda: bool
+) -> None:
+    """The hooks name the folder of the environment's Python, which need not be CPython's usual."""
+    patient.adopt("12.4.131")
+    env = patient.virtualenv(conda=conda)
+    [lib] = env.prefix.glob("lib/python*")
+    lib.rename(lib.with_name(python))
+    patient.run("pin", "12.4", "-p", env.prefix)
+    [hook] = env.prefix.glob("etc/conda/activate.d/*.sh" if conda else "etc/cudaswitch/on.sh")
+    assert f"'lib/{python}/site-packages'" in hook.read_text()
+    assert "CS073" not in found(patient)
+
+
 def test_an_activate_script_that_was_written_anew(patient: Patient, tmp_path: Path) -> None:
     """An activate script that was written anew has lost its hook, so only `pin` helps."""
     patient.adopt("12.4.131")
