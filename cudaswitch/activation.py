@@ -139,9 +139,7 @@ def change(
     home = want.home
     libraries: tuple[str, ...] = ()
     if want.libraries == "always" or (want.libraries != "never" and not bundled):
-        folders = [f"{home}/{at}" for at in LIBRARY_FOLDERS if is_there(f"{home}/{at}")][:1]
-        cupti = f"{home}/{CUPTI}"
-        libraries = (*folders, *([cupti] if is_there(cupti) else []))
+        libraries = library_folders(home, is_there)
     variables = _scalars(want, has_nvcc=is_there(f"{home}/bin/nvcc"))
     before = undone(environment)
     flags = {}
@@ -153,6 +151,13 @@ def change(
         flags["XLA_FLAGS"] = data_dir(home)
     lists = {"PATH": (f"{home}/bin",), "LD_LIBRARY_PATH": libraries}
     return EnvironmentChange(want, lists, variables, flags)
+
+
+def library_folders(home: str, is_there: Callable[[str], bool]) -> tuple[str, ...]:
+    """List the folders of a toolkit that belong on LD_LIBRARY_PATH: its libraries', and CUPTI's."""
+    folders = [f"{home}/{at}" for at in LIBRARY_FOLDERS if is_there(f"{home}/{at}")][:1]
+    cupti = f"{home}/{CUPTI}"
+    return (*folders, *([cupti] if is_there(cupti) else []))
 
 
 def host_compiler(

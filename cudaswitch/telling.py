@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cudaswitch import automatic, talk
-from cudaswitch.activation import applied, chosen, follows_unexported
+from cudaswitch.activation import applied, chosen, follows_unexported, library_folders
 from cudaswitch.decision import (
     NOTHING,
     Decision,
@@ -259,7 +259,8 @@ def _asking_for(kits: Sequence[Toolkit]) -> Decision | None:
 
 
 def _has(home: str, name: str) -> bool:
-    return any(os.path.isfile(f"{home}/{folder}/{name}") for folder in ("bin", "lib64", "lib"))
+    folders = (f"{home}/bin", *library_folders(home, os.path.exists))
+    return any(os.path.isfile(f"{folder}/{name}") for folder in folders)
 
 
 def installed(as_json: bool = False) -> None:

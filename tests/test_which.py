@@ -18,7 +18,7 @@ from homes import Home
 from loader_corpus import LOADER
 from made_environments import torch_start
 from shells.venvs import with_venv
-from tools import executable
+from tools import console_script, executable
 
 _LOAD = """
 import ctypes, os, sys
@@ -282,6 +282,19 @@ def test_a_library_that_only_the_packages_of_the_environment_find(
     shutil.rmtree(site / "nvidia")
     shutil.rmtree(site / "torch")
     refused(home.run(*missing, **variables), code=127, hint="cudaswitch use 12.4.1")
+
+
+@pytest.mark.parametrize("folder", ["extras/CUPTI/lib64", "targets/x86_64-linux/lib"])
+def test_a_library_that_a_switch_would_find(home: Home, link, tmp_path: Path, folder: str) -> None:
+    """A switch adds these folders, too, so what is in them need not be installed."""
+    kit = tmp_path / "cuda-12.4"
+    executable(kit / "bin/nvcc")
+    (kit / "version.txt").write_text("CUDA Version 12.4.1\n")
+    library = link(kit / folder / "libcupti.so.12")
+    succeeded(home.run("adopt", kit))
+    refused(home.run("which", library.name), code=127, hint="cudaswitch use 12.4.1")
+    inside = ("exec", "12.4", "--", console_script(), "which", library.name)
+    assert succeeded(home.run(*inside)) == [str(library)]
 
 
 def test_consumers_that_are_none(home: Home, env: Path, tmp_path: Path) -> None:
