@@ -63,7 +63,7 @@ $CONDA_STACKED_7$CONDA_STACKED_8$CONDA_STACKED_9"
     return 0
 end
 
-# Does the environment $argv, or one that it is stacked on whose packages are in use, bring its own
+# Does the environment $argv, or one below it on PATH whose packages are in use, bring its own
 # CUDA? Goes down as `bundled.reached` does: change both.
 function __cudaswitch_brought
     set -l env $argv
@@ -72,16 +72,18 @@ function __cudaswitch_brought
     while not __cudaswitch_brings $env
         test -f $env/etc/cudaswitch/pin; and return 1
         test -z "$_CUDASWITCH_C" -a -e $env/bin/python; and return 1
-        set -q stack[1]; or return 1
         set env $stack[1]
-        set -e stack[1]
+        set -q stack[1]; and set -e stack[1]
         if test -n "$VIRTUAL_ENV" -a "=$VIRTUAL_ENV" != "=$__csw_left"
-            if not __cudaswitch_before $env $VIRTUAL_ENV
-                __cudaswitch_virtualenv
-                __cudaswitch_brings $_cudaswitch_layer[2]
-                return
+            __cudaswitch_virtualenv
+            if test "$argv" != "$_cudaswitch_layer[2]"
+                if test -z "$env"; or not __cudaswitch_before $env $VIRTUAL_ENV
+                    __cudaswitch_brings $_cudaswitch_layer[2]
+                    return
+                end
             end
         end
+        set -q env[1]; or return 1
     end
 end
 

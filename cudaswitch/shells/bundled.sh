@@ -26,7 +26,7 @@ __cudaswitch_bundled() {
     case $__csw in n) return 1 ;; esac
 }
 
-# Does the environment $1, or one that it is stacked on whose packages are in use, bring its own
+# Does the environment $1, or one below it on PATH whose packages are in use, bring its own
 # CUDA? Goes down as `bundled.reached` does: change both.
 __cudaswitch_brought() {
     \local _csw_env _csw_below
@@ -36,17 +36,17 @@ __cudaswitch_brought() {
     until __cudaswitch_brings "$_csw_env"; do
         if [ -f "$_csw_env/etc/cudaswitch/pin" ]; then return 1; fi
         case ${_CUDASWITCH_C-} in '') if [ -e "$_csw_env/bin/python" ]; then return 1; fi ;; esac
-        case $_csw_below in '') return 1 ;; esac
         _csw_env=${_csw_below%%:*} _csw_below=${_csw_below#*:}
         case ${VIRTUAL_ENV-} in
-            '' | "${_csw_left-}") ;;
+            '' | "$1" | "${_csw_left-}") ;;
             *)
-                if ! __cudaswitch_before "$_csw_env" "$VIRTUAL_ENV"; then
+                if [ -z "$_csw_env" ] || ! __cudaswitch_before "$_csw_env" "$VIRTUAL_ENV"; then
                     __cudaswitch_brings "$VIRTUAL_ENV"
                     return
                 fi
                 ;;
         esac
+        case $_csw_env in '') return 1 ;; esac
     done
 }
 

@@ -270,6 +270,7 @@ STACKS = {
     "with a pin of its own": ("torch +pin:tools", 0),
     "with a virtualenv": ("pin:torch venv", 0),
     "with a virtualenv that brings some": ("pin:python +tools venv+", None),
+    "with a virtualenv below that brings some": ("venv+ tools use", None),
     "with a virtualenv between": ("torch venv +tools use", 0),
     "with a pin and a virtualenv between": ("pin:torch venv +tools", 0),
     "with wheels in a virtualenv between": ("python venv+ +tools use", None),
