@@ -82,10 +82,8 @@ def removed(kit: Toolkit) -> None:
 
 def way_out() -> str:
     """Return the command that takes a toolkit out of the calling shell."""
-    if bare := _bare():
-        return bare.evaluate.format(request="system")
     # `off` gives up only what `use` asked for.
-    return "cudaswitch off" if chosen(os.environ) else "cudaswitch use system"
+    return "cudaswitch off" if chosen(os.environ) and not _bare() else _use("system")
 
 
 def _why_none() -> None:
@@ -115,8 +113,7 @@ def _mend(decision: Decision, kit: Toolkit | None) -> str:
         return _load()
     if kit is None and want.home != "system":
         return "cudaswitch list"
-    request = _request(want, kit) if kit else "system"
-    return bare.evaluate.format(request=request) if bare else f"cudaswitch use {request}"
+    return _use(_request(want, kit) if kit else "system")
 
 
 def _again(pinned: Environment, want: Want) -> str:
@@ -146,6 +143,12 @@ def _request(want: Want, kit: Toolkit) -> str:
     twins = [one for one in toolkits_here() if one.version == kit.version and one.cudnn]
     without = " --cudnn none" if kit.cudnn is None and twins else ""
     return f"{kit.name}{options_of(want)}{without}"
+
+
+def _use(request: str) -> str:
+    """Return the command that gives the calling shell what a request with its options asks for."""
+    bare = _bare()
+    return bare.evaluate.format(request=request) if bare else f"cudaswitch use {request}"
 
 
 def _bare() -> Shell | None:
@@ -224,7 +227,7 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
     kit = decision.toolkit if decision else having[-1] if having else None
     why = f"`{name}` was not found in this shell"
     if kit:
-        hint = f"cudaswitch use {kit.name}"
+        hint = _use(kit.name)
     elif release := release_with_file(name):
         hint = f"cudaswitch install {release}"
     else:
@@ -241,7 +244,7 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
             why += f" by itself; the environment has it in `{found[0]}`"
             hint = f"cudaswitch which {quote(name)} --from {quote(found[1])}"
         elif kit:
-            hint += " --libraries always"
+            hint = _use(f"{kit.name} --libraries always")
     elif decision and kit and (instead := instead_of(kit.path, os.environ)):
         asked = talk.from_here(f"CUDA {kit.name} (asked for by {decision.origin})")
         why += f", which has {instead}: {asked} has it"

@@ -68,14 +68,19 @@ def test_whoever_asks(asking: Home, who: str) -> None:
     assert "12.4" not in hint
 
 
-def test_in_a_shell_without_integration_it_is_evaluated(asking: Home) -> None:
-    (asking.path / ".cuda-version").write_text("11.8\n")
+@pytest.mark.parametrize(("file", "request_"), [("11.8\n", "11.8"), ("", "12.4")])
+def test_in_a_shell_without_integration_it_is_evaluated(
+    asking: Home, file: str, request_: str
+) -> None:
+    """Whether somebody asks for it or nobody does: `use` does not work there."""
+    if file:
+        (asking.path / ".cuda-version").write_text(file)
     command = f"{console_script()} which nvcc; :"
     done = subprocess.run(
         ["/bin/dash", "-c", command],
         env=asking.env | WITHOUT_CUDA, cwd=asking.path, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert done.stderr.splitlines()[-1].startswith('hint: eval "$(cudaswitch env 11.8')
+    assert done.stderr.splitlines()[-1].startswith(f'hint: eval "$(cudaswitch env {request_} ')
 
 
 def test_where_nothing_asks_or_what_is_asked_for_lacks_it_another_is_named(asking: Home) -> None:
