@@ -36,3 +36,11 @@ def test_a_toolkit_for_the_driver_goes_before_what_a_list_holds(patient: Patient
     patient.on_path(f"{first}/bin")
     assert patient.run_all() == ["CS004", "CS050"]
     assert (patient.work / "list").read_text().startswith(f"{second}/lib64:")
+
+
+def test_a_command_that_several_findings_share_is_left_to_do_once(patient: Patient) -> None:
+    """Stubs in a folder that is gone, and an empty element: `unset` mends all three."""
+    patient.env["LD_LIBRARY_PATH"] = "/usr/local/cuda-9.0/lib64/stubs:"
+    done = patient.home.run("doctor", "--fix", **patient.env)
+    assert done.stdout.count("  fix    unset LD_LIBRARY_PATH") == 3, done.stdout
+    assert done.stderr.count("hint: unset LD_LIBRARY_PATH") == 1, done.stderr

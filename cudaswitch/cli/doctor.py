@@ -108,11 +108,11 @@ def _mend(findings: list[Finding], yes: bool) -> None:
                 talk.say(step.do())
         except CudaswitchError as error:
             talk.caution(error)
-    left = [finding for finding in findings if finding.found.safe is None]
+    left = dict.fromkeys(finding.fix for finding in findings if finding.found.safe is None)
     if left:
         talk.say("the rest is for you to fix, in your shell or with the necessary permissions:")
-        for finding in left:
-            talk.hint(finding.fix)
+        for command in left:
+            talk.hint(command)
 
 
 def _agreed(finding: Finding, yes: bool) -> bool:
