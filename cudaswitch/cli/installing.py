@@ -58,10 +58,10 @@ def install(
 ) -> None:
     """Install toolkits and cuDNN.
 
-    WHAT is a version (13.0), `auto` for what the active environment needs, a file (conda
-    package, cuDNN or component archive, wheel, runfile) or a URL. Give all pieces of one toolkit in
-    one command. What is already installed stays as it is, whatever --from and --components say;
-    --force reinstalls it.
+    WHAT is a version (13.0), a range, `latest`, an alias, `auto` for what the active environment
+    needs, a file (conda package, cuDNN or component archive, wheel, runfile) or a URL. Give all
+    pieces of one toolkit in one command. What is already installed stays as it is, whatever --from
+    and --components say; --force reinstalls it.
     """
     named = [each for each in what if files.names_file(each)]
     if sha256 and not (named and len(what) == 1):

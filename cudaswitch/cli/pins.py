@@ -104,11 +104,11 @@ def pin(
 ) -> None:
     """Pin REQUEST for an environment, a directory tree or yourself.
 
-    REQUEST is as for `use`. The default is the active environment, or else this directory. An
-    environment gets hooks that switch on activation and undo it on deactivation. They work
-    without `cudaswitch init` in bash, zsh, dash, fish, tcsh and the like, and in xonsh under conda
-    or `source-bash`; Nushell and PowerShell need it. The version file of a directory is rewritten,
-    without its comments; `unpin` deletes it.
+    REQUEST is as for `use`. The default is the active environment or, if none is active, this
+    directory. An environment gets hooks that switch on activation and undo it on deactivation. They
+    work without `cudaswitch init` in bash, zsh, dash, fish, tcsh and the like, and in xonsh under
+    conda or `source-bash`; Nushell and PowerShell need it. The version file of a directory is
+    rewritten, without its comments; `unpin` deletes it.
     """
     asked = parse_request(request, cudnn, libraries, gpus=gpus)
     is_auto = dealias(asked).text == "auto"
@@ -193,7 +193,7 @@ def _told(asked: Request, kit: Toolkit | None, auto: str | None) -> str:
 def unpin(name: str | None, prefix: Path | None, directory: Path | None, for_user: bool) -> None:
     """Remove a pin, and with it an environment's hooks.
 
-    The default is the pin of the active environment, or else of this directory.
+    The default is the pin of the active environment or, if none is active, of this directory.
     """
     place = chosen_place(name, prefix, directory, for_user)
     if isinstance(place, Path):

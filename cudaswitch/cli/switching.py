@@ -25,7 +25,7 @@ def use(request: str, cudnn: str | None, libraries: str | None, gpus: str | None
     """Switch this shell to REQUEST.
 
     REQUEST is a version (10.1), a range ('>=11.2,<12'), `latest`, an alias, `auto` for what the
-    active environment needs, `system` for none, or `-` for the previous one.
+    active environment needs, or `system` for none. `use -` returns to the previous one.
     """
     if request != "-":
         running.asked(request, cudnn, libraries, gpus)
