@@ -37,7 +37,7 @@ _DOTS = 50
 
 _HEADER = """\
 # The exact packages of this project's CUDA, written by `cudaswitch lock`. Keep it with the project.
-# `cudaswitch sync` makes a machine so. To change it, run `cudaswitch lock` again.
+# `cudaswitch sync` installs them on any machine. To change them, run `cudaswitch lock` again.
 """
 _SOURCES = ("pypi", "nvidia", "conda", "runfile", "file")
 _URL = re.compile(r"(?:https?|file)://[^\s\\\"'`<>\x00-\x1f\x7f]+", re.ASCII)
