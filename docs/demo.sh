@@ -8,7 +8,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/cudaswitch-demo.XXXXXX")
 [[ ${KEEP-} ]] || trap 'rm -rf "$work"' EXIT
-export CUDASWITCH_HOME=$work/store
+export CUDASWITCH_HOME=$work/store CUDASWITCH_CACHE=$work/cache
 cd "$work"
 
 bold='' plain=''
