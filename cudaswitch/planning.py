@@ -156,8 +156,7 @@ class Stock(NamedTuple):
             if self.force:
                 return group
             raise _taken(kit.name, kit.packages[0])
-        replaced = {package.component for package in group}
-        return [*group, *(part for part in parts if part.component not in replaced)]
+        return [*group, *(part for part in parts if not _gives_way(part, group))]
 
     def _refuse_others(self, kits: Sequence[Toolkit], ids: set[str]) -> None:
         """Raise StoreError if some of these are made of other packages than `ids`."""
@@ -250,6 +249,15 @@ def release_of_pieces(packages: Sequence[Package]) -> Version | None:
     if any(package.component == METAPACKAGE for package in pieces):
         hint = "it has no files: install it together with what it depends on, in one command"
     raise StoreError(f"a toolkit cannot be made from {names} alone", hint)
+
+
+def _gives_way(part: Package, group: Sequence[Package]) -> bool:
+    """Tell whether a toolkit's piece is replaced by one of the pieces that join it.
+
+    Of the same version, another name is another part of it: conda has libraries and headers apart.
+    """
+    rivals = (package for package in group if package.component == part.component)
+    return any(one.name == part.name or one.version != part.version for one in rivals)
 
 
 def _is_rest(package: Package) -> bool:

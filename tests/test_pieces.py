@@ -23,10 +23,10 @@ def wheel(folder: Path, piece: str, version: str) -> Path:
     return builders.wheel(folder, name, version, "py3-none-manylinux1_x86_64", tree=library)
 
 
-def conda(folder: Path, name: str, tree: builders.Tree) -> Path:
-    depends = [f"{name}-impl 12.4.131"]
+def conda(folder: Path, name: str, tree: builders.Tree, version: str = "12.4.131") -> Path:
+    depends = [f"{name}-impl {version}"]
     return builders.conda_package(
-        folder, name, "12.4.131", "0", "linux-64", tree, depends=depends, form="conda"
+        folder, name, version, "0", "linux-64", tree, depends=depends, form="conda"
     )
 
 
@@ -48,6 +48,27 @@ def test_libraries_have_numbers_of_their_own(home: Home, tmp_path: Path) -> None
     pieces = (NVCC, CUDART, ("cublas", "11.9.2"))
     wheels = [wheel(tmp_path, *piece) for piece in pieces]
     assert succeeded(home.run("install", *wheels)) == ["12.4.131"]
+
+
+def test_condas_parts_of_one_component_stay_together(home: Home, tmp_path: Path) -> None:
+    """conda has libraries, headers and static libraries of one component in several packages."""
+    nvcc = conda(tmp_path, "cuda-nvcc", {"bin/nvcc": b"x"})
+    parts = {
+        "cuda-cudart": "lib/libcudart.so.12",
+        "cuda-cudart-dev": "include/cuda_runtime.h",
+        "cuda-cudart-static": "lib/libcudart_static.a",
+    }
+    *first, static = (conda(tmp_path, name, {at: b"x"}) for name, at in parts.items())
+    assert succeeded(home.run("install", nvcc, *first)) == ["12.4.131"]
+    assert succeeded(home.run("install", nvcc, static)) == ["12.4.131"]
+    toolkit = home.store / "toolkits/12.4.131"
+    assert [at for at in parts.values() if not (toolkit / at).is_file()] == []
+    # Those of another version give way: they belong together.
+    newer = conda(tmp_path, "cuda-cudart-dev", {"include/cuda_runtime.h": b"newer"}, "12.4.132")
+    assert succeeded(home.run("install", nvcc, newer)) == ["12.4.131"]
+    there = [at for at in parts.values() if (toolkit / at).is_file()]
+    assert there == ["include/cuda_runtime.h"]
+    assert (toolkit / there[0]).read_bytes() == b"newer"
 
 
 @pytest.mark.parametrize("own", ["cuda_cccl", "cccl"])
