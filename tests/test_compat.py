@@ -10,7 +10,7 @@ import pytest
 from cudaswitch.compat.architectures import architectures, gpu_name
 from cudaswitch.compat.carriers import carried_by
 from cudaswitch.compat.compilers import Bounds, glibc_limit, host_compilers
-from cudaswitch.compat.cudnn import unsupported_cuda, unsupported_gpus
+from cudaswitch.compat.cudnn import built_for, unsupported_cuda, unsupported_gpus
 from cudaswitch.compat.drivers import corresponding, newest_served, required
 from cudaswitch.compat.frameworks import frameworks
 from cudaswitch.compat.sonames import differing, releases_with, soname
@@ -275,6 +275,21 @@ def test_cudnn_is_for_some_cuda_releases():
     assert unsupported_cuda(Version("9.17.0"), Version("11.8"))
     assert not unsupported_cuda(Version("8.9.6.50"), Version("12.4"))
     assert not unsupported_cuda(Version("7.3.0"), Version("9.0"))
+
+
+@pytest.mark.parametrize(
+    ("cudnn", "named", "served"),
+    [
+        # Of 8.0.5, there is one archive for 11.0 and one for 11.1.
+        ("8.0.5.39", "11.1", "11.1"),
+        ("8.2.1.32", "10.2", "10.2"),
+        ("8.2.1.32", "11.3", "11"),
+        ("8.4.1.50", "11.6", "11"),
+        ("8.6.0.163", "11", "11"),
+    ],
+)
+def test_which_cuda_an_archive_of_cudnn_is_for(cudnn, named, served):
+    assert built_for(Version(cudnn), named) == served
 
 
 def test_cudnn_917_leaves_volta():

@@ -22,6 +22,7 @@ from cudaswitch.archives.placing import Placing
 from cudaswitch.archives.streams import Source, decoded
 from cudaswitch.archives.tarball import tar_members
 from cudaswitch.archives.zips import ZipDirectory
+from cudaswitch.compat.cudnn import built_for
 from cudaswitch.elf import MACHINES
 from cudaswitch.toolkit import Package
 from cudaswitch.versions import Version
@@ -126,6 +127,8 @@ class NvidiaLayout(Layout):
             fault = RenamedError if renamed else ForeignError
             raise fault(f"does not state its {missing}, neither in its name nor in its files")
         cuda = cuda_release(version) if component in CUDA_NUMBERED else stated.cuda
+        if component == "cudnn" and cuda:
+            cuda = built_for(version, cuda)
         return checked_package(
             Package(
                 name=stated.name,

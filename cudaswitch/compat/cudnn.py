@@ -8,6 +8,9 @@ from functools import lru_cache
 from cudaswitch.compat.tables import Row, read_table, rows_of
 from cudaswitch.versions import Version
 
+_ONE_BUILD = Version("8.2")
+"""The first cuDNN of which NVIDIA's matrix lists one build for several releases of CUDA 11."""
+
 
 class Support(Row):
     """A line of NVIDIA's support matrix; `complete` is False if it was read only in part."""
@@ -42,6 +45,15 @@ def unsupported_cuda(cudnn: Version, cuda: Version) -> Support | None:
         if not listed and not newer:
             return row
     return None
+
+
+def built_for(cudnn: Version, cuda: str) -> str:
+    """Return which CUDA NVIDIA's archive of a cuDNN is for (a request text); its name says `cuda`.
+
+    8.2 to 8.4 name the release of CUDA 11 that they were built with, and are for all of them.
+    """
+    built = Version(cuda)
+    return str(built.major) if built.major >= 11 and cudnn >= _ONE_BUILD else cuda
 
 
 def newest_support(major: int) -> Support | None:
