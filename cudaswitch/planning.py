@@ -13,6 +13,7 @@ _LIBRARY = "libcudnn"
 """conda-forge's package of cuDNN's libraries; `libcudnn-dev` has the rest."""
 _CORE = ("nvcc", "cudart", "crt", "nvvm")
 """Components that compile only with those of the same release; their versions show which."""
+_ONLY_ONE = "install only one of them"
 
 
 class Recipe(NamedTuple):
@@ -228,7 +229,8 @@ class Stock(NamedTuple):
 def release_of_pieces(packages: Sequence[Package]) -> Version | None:
     """Read the release of loose pieces off nvcc, else off the runtime; None without pieces.
 
-    Raises StoreError if neither is among them, or if they are of several releases.
+    Raises StoreError if neither is among them, if they are of several releases, or if one is there
+    in two versions or builds.
     """
     pieces = [package for package in packages if package.component not in ("cuda", "cudnn")]
     if not pieces:
@@ -241,6 +243,13 @@ def release_of_pieces(packages: Sequence[Package]) -> Version | None:
             f"these belong to different CUDA releases, and do not compile together: {named}",
             "install the packages of one release at a time",
         )
+    seen: dict[tuple[str, str], Package] = {}
+    for package in pieces:
+        rival = seen.setdefault((package.name, package.platform), package)
+        if rival.id != package.id:
+            raise StoreError(
+                f"{rival.id} and {package.id} are the same piece of a toolkit", _ONLY_ONE
+            )
     for component in ("nvcc", "cudart"):
         if versions := [package.version for package in core if package.component == component]:
             return max(versions)
@@ -275,9 +284,7 @@ def _bare_name(kit: Toolkit) -> str:
 
 
 def _both(name: str, one: Package, other: Package) -> StoreError:
-    return StoreError(
-        f"{one.id} and {other.id} would both be toolkit {name}", "install only one of them"
-    )
+    return StoreError(f"{one.id} and {other.id} would both be toolkit {name}", _ONLY_ONE)
 
 
 def _taken(name: str, place: str) -> StoreError:

@@ -50,6 +50,15 @@ def test_libraries_have_numbers_of_their_own(home: Home, tmp_path: Path) -> None
     assert succeeded(home.run("install", *wheels)) == ["12.4.131"]
 
 
+def test_two_versions_of_one_piece(home: Home, tmp_path: Path) -> None:
+    """The older one's files would win, as in a folder that has a newer download as well."""
+    wheels = [wheel(tmp_path, *piece) for piece in (NVCC, CUDART)]
+    older, newer = (wheel(tmp_path, "cublas", version) for version in ("12.4.2.65", "12.4.5.8"))
+    done = home.run("install", *wheels, older, newer)
+    refused(done, "nvidia-cublas-12.4.2.65", "nvidia-cublas-12.4.5.8", hint="only one")
+    assert succeeded(home.run("install", *wheels, newer)) == ["12.4.131"]
+
+
 def test_condas_parts_of_one_component_stay_together(home: Home, tmp_path: Path) -> None:
     """conda has libraries, headers and static libraries of one component in several packages."""
     nvcc = conda(tmp_path, "cuda-nvcc", {"bin/nvcc": b"x"})
