@@ -203,9 +203,9 @@ def _of_files(named: Sequence[str], platform: str, work: Path, offline: bool) ->
         for each in named
         for artifact in files.obtain(each, cache=cache(), workdir=work, offline=offline).artifacts
     ]
-    identified(artifacts, platform)
     rows = []
-    for artifact in artifacts:
+    # What install leaves out (one file under two names, an empty package) would be missed by sync.
+    for artifact, _ in identified(artifacts, platform):
         origin = artifact.origin
         url = origin if files.is_url(origin) else _url_of(Path(origin))
         size = artifact.path.stat().st_size

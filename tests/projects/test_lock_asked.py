@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,19 @@ def test_what_is_named_twice_is_locked_once(
         succeeded(home.run("lock", *words, cwd=tmp_path))
         [kit] = read_lock(tmp_path / "cuda.lock")
         assert [row.file for row in kit.packages] == [pair[0].name]
+
+
+def test_one_file_under_several_names_is_locked_once(
+    home: Home, tmp_path: Path, pair: list[Path]
+) -> None:
+    file = Path(shutil.copy(pair[0], tmp_path))
+    succeeded(home.run("lock", file.name, file, file.as_uri(), cwd=tmp_path))
+    [kit] = read_lock(tmp_path / "cuda.lock")
+    assert [row.file for row in kit.packages] == [file.name]
+    succeeded(home.run("sync", cwd=tmp_path))
+    # What is installed from exactly these packages is left as it is, and nothing is fetched.
+    file.unlink()
+    assert succeeded(home.run("sync", cwd=tmp_path)) == ["10.1.243"]
 
 
 @pytest.mark.parametrize("name", ["cuda.lock", "./cuda.lock"])
