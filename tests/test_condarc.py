@@ -146,6 +146,24 @@ def test_channels_of_a_variable_go_before_those_of_files(
     assert found.channels == ("six", "seven", "one")[: 2 + ("one" in text)]
 
 
+def test_conda_reads_variables_under_its_other_names_for_settings(tmp_path: Path) -> None:
+    """As `conda config --show` of conda 26.7 has it."""
+    condarc(tmp_path, "channels: [one]\ndefault_channels: [http://own/main]\nssl_verify: /one")
+    variables = {
+        "HOME": str(tmp_path),
+        "CONDA_CHANNEL": "six",
+        "CONDA_DEFAULT_CHANNELS": "http://a/x, http://b/y",
+        "CONDA_VERIFY_SSL": "no",
+        "CONDA_CLIENT_CERT": "/cert",
+        "CONDA_CLIENT_CERT_KEY": "/key",
+        "CONDA_ENVS_PATH": "*no YAML",
+    }
+    found = read_condarc(variables)
+    assert found.channels == ("six", "one")
+    assert found.default_channels == ("http://a/x", "http://b/y", "http://own/main")
+    assert (found.access.verify, found.access.certificate) == (False, ("/cert", "/key"))
+
+
 @pytest.mark.parametrize("spelled", ["true", "yes", "On", "y", "1", "'true'", "'Y'", "'1'", "2"])
 def test_what_conda_takes_for_true(tmp_path: Path, spelled: str) -> None:
     """As `conda config --show` of conda 26.7 has it, in a file and in a variable."""

@@ -24,6 +24,8 @@ _NAMES = (".condarc", "condarc", "condarc.d")
 _SUFFIXES = (".yml", ".yaml")
 _VARIABLES = ("channel_alias", "ssl_verify", "offline", "client_ssl_cert", "client_ssl_cert_key")
 """Settings that `CONDA_<NAME>` overrides."""
+_LISTS = ("channels", "default_channels")
+"""Settings that `CONDA_<NAME>` extends: its names, between commas, come first."""
 _TRUE = frozenset(("true", "yes", "on", "y"))
 _FALSE = frozenset(("false", "off", "n", "no", "non", "none"))
 """conda's words for flags, besides numbers (conda/auxlib/type_coercion.py)."""
@@ -62,18 +64,7 @@ class Condarc:
 def read_condarc(variables: Mapping[str, str]) -> Condarc:
     """Read conda's files, and the variables that override them. SourceError if one is broken."""
     found = _read(_places(variables), variables)
-    for name in _VARIABLES:
-        if text := variables.get(f"CONDA_{name.upper()}"):
-            try:
-                found[name] = _parsed(text)
-            except _BROKEN:
-                raise SourceError(
-                    f"CONDA_{name.upper()} is not valid YAML",
-                    "unset it, or fix it",
-                ) from None
-    if text := variables.get("CONDA_CHANNELS"):
-        named = (name.strip() for name in text.split(","))
-        found["channels"] = [*named, *_texts(found.get("channels"))]
+    _override(found, variables)
     proxies = _mapping(found, "proxy_servers").items()
     return Condarc(
         channels=_texts(found.get("channels")),
@@ -92,6 +83,21 @@ def read_condarc(variables: Mapping[str, str]) -> Condarc:
         ),
         offline=_flag(found.get("offline")) is True,
     )
+
+
+def _override(found: dict[str, Any], variables: Mapping[str, str]) -> None:
+    """Let the variables change what files say; a setting's usual name is the stronger one."""
+    for name in (*_ALIASES, *_LISTS, *_VARIABLES):
+        setting, variable = _ALIASES.get(name, name), f"CONDA_{name.upper()}"
+        text = variables.get(variable)
+        if text and setting in _LISTS:
+            named = (each.strip() for each in text.split(","))
+            found[setting] = [*named, *_texts(found.get(setting))]
+        elif text and setting in _VARIABLES:
+            try:
+                found[setting] = _parsed(text)
+            except _BROKEN:
+                raise SourceError(f"{variable} is not valid YAML", "unset it, or fix it") from None
 
 
 def folders_of_environments(variables: Mapping[str, str], root: str) -> tuple[str, ...]:
