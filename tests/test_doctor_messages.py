@@ -326,6 +326,13 @@ def test_long_lines_take_no_time(row: Message) -> None:
     assert time.process_time() - start < 0.02 * len(lines)
 
 
+def test_a_log_without_a_message_takes_little_time(facts: Facts) -> None:
+    steps = (f"{number} INFO step loss not found /usr/lib/libfoo.so.2 " for number in range(40_000))
+    start = time.process_time()
+    assert explain("\n".join(steps), facts, []) == []
+    assert time.process_time() - start < 2
+
+
 TOO_LONG = "9" * 30
 
 

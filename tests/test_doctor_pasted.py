@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
+import sys
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
 from checks import refused
-from cudaswitch.doctor.messages import messages
+from cudaswitch.doctor.messages import Message, messages
 from cudaswitch.doctor.pasted import LONGEST, read
 from doctoring import Patient
 from tools import console_script
+
+if sys.version_info >= (3, 11):
+    from re import _parser as parser
+else:
+    import sre_parse as parser
 
 PASTED = "ImportError: libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1\n"
 
@@ -176,3 +185,29 @@ def test_what_is_not_known(patient: Patient) -> None:
     long = patient.home.run("doctor", "--json", stdin="x" * (LONGEST + 10), **patient.env)
     assert "Traceback" not in long.stderr
     refused(patient.home.run("doctor", "--fix", "--json"), "--fix and --json", code=2)
+
+
+def has_one(parsed: Iterable[tuple[Any, Any]], words: tuple[str, ...]) -> bool:
+    """Tell whether one of the words is in whatever a parsed pattern matches."""
+    plain = ""
+    for kind, value in parsed:
+        if str(kind) == "LITERAL":
+            plain += chr(value)
+            continue
+        plain += "\0"
+        if str(kind) == "BRANCH":
+            inside = all(has_one(way, words) for way in value[1])
+        elif str(kind) in ("MAX_REPEAT", "MIN_REPEAT"):
+            inside = value[0] > 0 and has_one(value[2], words)
+        else:
+            inside = str(kind) in ("SUBPATTERN", "ASSERT") and has_one(value[-1], words)
+        if inside:
+            return True
+    return any(word in plain for word in words)
+
+
+@pytest.mark.parametrize("row", messages(), ids=lambda row: row.code)
+def test_the_words_of_a_message_are_in_all_that_its_pattern_matches(row: Message) -> None:
+    """Neither begins nor ends with a space, so that lines may be stripped before it is sought."""
+    assert all(len(word) > 2 and word == word.strip() for word in row.words)
+    assert has_one(parser.parse(row.pattern.pattern, re.ASCII), row.words)
