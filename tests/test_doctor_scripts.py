@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
 
+from cudaswitch.doctor.hooked import scripts_of
 from cudaswitch.doctor.scripts import exit_in, settings_of
+from cudaswitch.environments import environment_at
 
 
 def test_statements_of_scripts(tmp_path: Path) -> None:
@@ -130,3 +134,24 @@ def test_the_line_that_exits_is_named(tmp_path: Path) -> None:
     file = tmp_path / "script.sh"
     file.write_text("A='\n'\nexport \\\n  B=1\n[ -d /nowhere ] ||\\\n  exit\n")
     assert exit_in(file) == 5
+
+
+def test_scripts_that_no_package_brought(tmp_path: Path) -> None:
+    """Records, which may be large and many, are read once, whatever the scripts are called."""
+    records, folder = tmp_path / "conda-meta", tmp_path / "etc/conda/activate.d"
+    records.mkdir()
+    folder.mkdir(parents=True)
+    files = '"lib/python3.12/site-packages/package/module.py",\n' * 100_000
+    for number in range(40):
+        (folder / f"{number}.sh").write_text("export A=1\n")
+        record = f'{{"files": [{files} "etc/conda/activate.d/{number}.sh"]}}'
+        (records / f"package-{number % 5}.json").write_text(record)
+    (folder / "both.sh").write_text("export A=1\nexit\n")
+    (records / "both.json").write_text('{"files": ["etc/conda/activate.d/both.sh"]}')
+    (folder / os.fsdecode(b"\xff.sh")).write_text("export A=1\n")
+    environment = environment_at(tmp_path)
+    start = time.process_time()
+    found = {Path(one.file).stem: one for one in scripts_of(environment)}
+    assert time.process_time() - start < 0.5
+    assert set(found) == {"both", os.fsdecode(b"\xff"), *map(str, range(35))}
+    assert (found["both"].exits, found["both"].settings) == (2, ())

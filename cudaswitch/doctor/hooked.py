@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -35,6 +36,8 @@ from cudaswitch.versions import Request
 
 _OPTIONS = ("libraries", "gpus", "compiler")
 """The parts of a pin's answer, besides the toolkit, that settings or a new compiler change."""
+
+_SCRIPT_OF_PACKAGE = re.compile(rb'"(etc/conda/(?:de)?activate\.d/[^"]+)"')
 
 
 def pinned(variables: Mapping[str, str]) -> list[Environment]:
@@ -135,27 +138,32 @@ def scripts_of(environment: Environment) -> Iterator[Script]:
             if os.path.isfile(path):
                 yield Script(str(path), settings_of(path))
         return
+    scripts = []
     for half in ("activate.d", "deactivate.d"):
         folder = prefix / "etc/conda" / half
         for path in sorted(folder.glob("*.*")) if os.path.isdir(folder) else ():
             ours = path.name.startswith("~~cudaswitch.")
             if path.suffix not in (".sh", ".fish", ".zsh", ".bash") or ours:
                 continue
-            settings, exits = settings_of(path), exit_in(path)
-            if (settings or exits) and not _is_packaged(prefix, f"etc/conda/{half}/{path.name}"):
-                yield Script(str(path), settings, exits)
-            elif exits:
-                yield Script(str(path), (), exits)
+            script = Script(str(path), settings_of(path), exit_in(path))
+            if script.settings or script.exits:
+                scripts.append(script)
+    packaged = _packaged(prefix) if scripts else set()
+    for script in scripts:
+        if script.file not in packaged:
+            yield script
+        elif script.exits:
+            yield script._replace(settings=())
 
 
-def _is_packaged(prefix: Path, name: str) -> bool:
-    """Tell whether a conda package brought a file; records are large and only searched."""
-    wanted = f'"{name}"'.encode()
+def _packaged(prefix: Path) -> set[str]:
+    """List the scripts that conda packages brought; records are large and only searched."""
+    found: set[str] = set()
     for record in (prefix / "conda-meta").glob("*.json"):
         with suppress(OSError):
-            if wanted in read_regular(record, RECORD_LIMIT):
-                return True
-    return False
+            names = _SCRIPT_OF_PACKAGE.findall(read_regular(record, RECORD_LIMIT))
+            found.update(f"{prefix}/{os.fsdecode(name)}" for name in names)
+    return found
 
 
 def kernels_of(variables: Mapping[str, str], environments: list[Environment]) -> Iterator[Kernel]:
