@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import builders
 from doctoring import CASES, Patient
 
 
@@ -132,6 +133,24 @@ def test_what_ld_library_path_must_not_hold_leaves_path(
     assert patient.codes(1) == []
     kept = ":".join(f"{patient.work}/{at}" for at in left)
     assert (patient.work / "list").read_text() == kept
+
+
+@pytest.mark.parametrize(
+    ("link", "codes"),
+    [
+        *((f"libcudnn.so.{number}", []) for number in ("8.9.7", "8.9")),
+        *((f"libcudnn.so.{number}", ["CS010"]) for number in ("9", "9.1.0", "80", "7.6.5")),
+    ],
+)
+def test_a_link_with_a_longer_number_of_the_same_release_is_harmless(
+    patient: Patient, link: str, codes: list[str]
+) -> None:
+    folder = patient.work / "lib"
+    builders.elf_library(folder / "libcudnn.so.8", "libcudnn.so.8", {"made": 8})
+    (folder / link).symlink_to("libcudnn.so.8")
+    patient.env["LD_LIBRARY_PATH"] = str(folder)
+    patient.in_shell("none")
+    assert patient.codes(1) == codes
 
 
 def test_libraries_on_path_that_the_loader_finds_by_another_name(patient: Patient) -> None:

@@ -147,10 +147,16 @@ def _wrong_soname(facts: Facts) -> Iterator[Found]:
         for library in folder.libraries:
             name, soname = library.name, library.soname
             is_link = Path(library.real).name != name
-            if is_link and soname and ".so." in name and not f"{soname}.".startswith(f"{name}."):
+            if is_link and soname and ".so." in name and not _agree(name, soname):
                 path = f"{folder.path}/{name}"
                 fix = changing(facts, folder.path, f"rm {word(facts, path)}")
                 yield Found(f"`{path}` is {soname} under another name", fix)
+
+
+def _agree(name: str, soname: str) -> bool:
+    """Tell whether a name and a SONAME have one number, which may be longer in either."""
+    one, other = f"{name}.", f"{soname}."
+    return one.startswith(other) or other.startswith(one)
 
 
 def _libraries_on_path(facts: Facts) -> Iterator[Found]:
