@@ -122,9 +122,12 @@ def _public(package: Locked) -> dict[str, str | int | None]:
 
 
 def _pairs(values: Mapping[str, str | int | None]) -> list[str]:
-    # JSON strings of printable ASCII are valid TOML; reading refuses everything else.
+    # JSON strings of printable characters are valid TOML, which knows no pairs of surrogates;
+    # reading refuses everything else.
     return [
-        f"{key} = {json.dumps(value)}" for key, value in values.items() if value not in (None, "")
+        f"{key} = {json.dumps(value, ensure_ascii=False)}"
+        for key, value in values.items()
+        if value not in (None, "")
     ]
 
 

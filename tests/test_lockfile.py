@@ -69,6 +69,14 @@ def test_a_file_is_locked_whatever_it_is_called(file: str) -> None:
     assert parse_lock(lock_text([kit]).encode(), Path("x")) == (kit,)
 
 
+@pytest.mark.parametrize("letter", ["\u00e9", "\u043a", "\U0001f600"])
+def test_a_url_is_locked_whatever_is_in_it(letter: str) -> None:
+    """A server may be asked for letters as they are: its URL is kept as it was given."""
+    row = locked(f"http://host/{letter}/{letter}-1.0-0.tar.bz2", SHA, 5, "file")
+    kit = LockedToolkit("", None, "linux-64", None, (row,))
+    assert parse_lock(lock_text([kit]).encode(), Path("x")) == (kit,)
+
+
 HOSTILE = {
     "no TOML": "[[[",
     "not UTF-8": "\udcff",
