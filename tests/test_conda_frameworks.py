@@ -254,6 +254,15 @@ def test_what_leads_there(beside_conda, file):
     assert beside_conda.resolve().caution is None
 
 
+@pytest.mark.parametrize("file", [file for file, text in LEADING.items() if "{at}" in text])
+def test_what_leads_to_the_folder_that_the_environment_is_a_link_to(beside_conda, tmp_path, file):
+    real = beside_conda.prefix
+    beside_conda.write(file, LEADING[file].format(at=real))
+    beside_conda.prefix = tmp_path / "a link"
+    beside_conda.prefix.symlink_to(real)
+    assert beside_conda.resolve().caution is None
+
+
 @pytest.mark.parametrize(
     ("file", "text"),
     [

@@ -137,22 +137,24 @@ class _LibraryPath:
 
     def __init__(self, prefix: Path, reading: Reading) -> None:
         self._prefix = str(prefix)
+        self._names = "|".join(map(re.escape, {self._prefix, os.path.realpath(prefix)}))
         state = reading.json_values(prefix / "conda-meta" / "state")
         values = (state.get("env_vars.LD_LIBRARY_PATH"), os.environ.get("LD_LIBRARY_PATH"))
         texts = [value for value in values if isinstance(value, str)]
-        self._entries = {entry.rstrip("/") for text in texts for entry in text.split(":")}
+        entries = (entry for text in texts for entry in text.split(":") if entry[:1] == "/")
+        self._entries = set(map(os.path.realpath, entries))
         folder = prefix / "etc" / "conda" / "activate.d"
         names = [name for name in reading.names(folder) if name.endswith(".sh")]
         self._scripts = [reading.text(folder / name) or "" for name in names]
 
     def leads(self, folder: str, module: str | None = None) -> bool:
         """Tell whether it leads to a folder: by name, or as the `lib` below Python's `module`."""
-        return folder in self._entries or any(
+        return os.path.realpath(folder) in self._entries or any(
             self._written(text, folder, module) for text in self._scripts
         )
 
     def _written(self, text: str, folder: str, module: str | None) -> bool:
-        at = rf"(?:\$CONDA_PREFIX|\$\{{CONDA_PREFIX\}}|{re.escape(self._prefix)})"
+        at = rf"(?:\$CONDA_PREFIX|\$\{{CONDA_PREFIX\}}|{self._names})"
         inside = folder.startswith(f"{self._prefix}/")
         ways = [at + re.escape(folder[len(self._prefix) :]) if inside else re.escape(folder)]
         if module:

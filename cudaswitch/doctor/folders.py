@@ -146,6 +146,13 @@ def is_listed(folder: str, value: str) -> bool:
     return os.path.realpath(folder) in {os.path.realpath(at) for at in value.split(":") if at}
 
 
+def is_inside(path: str, folder: str) -> bool:
+    """Tell whether a path leads through a folder or into it, under whatever names."""
+    ways = (Path(path), Path(os.path.realpath(path)))
+    above = (at for way in ways for at in (way, *way.parents))
+    return os.path.realpath(folder) in map(os.path.realpath, above)
+
+
 @lru_cache
 def folder_at(text: str) -> Folder:
     """Describe a folder by the CUDA libraries and tools in it."""

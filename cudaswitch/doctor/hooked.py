@@ -11,6 +11,7 @@ from pathlib import Path
 from cudaswitch.activation import Want
 from cudaswitch.decision import answer, answer_to_pin
 from cudaswitch.detect.reading import RECORD_LIMIT, Reading
+from cudaswitch.doctor.folders import is_inside
 from cudaswitch.doctor.model import Hook, Kernel, Script
 from cudaswitch.doctor.scripts import exit_in, settings_of
 from cudaswitch.environments import (
@@ -180,6 +181,8 @@ def kernels_of(variables: Mapping[str, str], environments: list[Environment]) ->
         argv = values.get("argv")
         first = argv[0] if isinstance(argv, list) and argv else None
         knows = any(name in values for name in ("env.CUDA_HOME", "env.CUDASWITCH_VERSION"))
+        # Not where the Python leads: a virtualenv's is a link to that of its base.
+        folder = os.path.dirname(first) if isinstance(first, str) else ""
         for environment in environments:
-            if isinstance(first, str) and first.startswith(f"{environment.prefix}/") and not knows:
+            if folder.startswith("/") and not knows and is_inside(folder, environment.prefix):
                 yield Kernel(str(file), file.parent.name, str(environment.prefix))

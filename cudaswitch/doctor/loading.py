@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from cudaswitch.compat.frameworks import frameworks
+from cudaswitch.doctor.folders import is_inside
 from cudaswitch.doctor.model import Stranger
 from cudaswitch.environments import Environment
 from cudaswitch.errors import CudaswitchError
@@ -60,8 +61,9 @@ def strangers(
                 package.start(process, caller)
                 process.dlopen(library, importer)
                 for one in process.loaded:
-                    inside = Path(one.path).is_relative_to(environment.prefix)
                     name = next(iter(one.names), "")
-                    if name in brought and not inside and one.asked:
-                        found.setdefault(name, Stranger(name, one.path, one.why, one.asked.path))
+                    if name not in brought or not one.asked or name in found:
+                        continue
+                    if not is_inside(one.path, environment.prefix):
+                        found[name] = Stranger(name, one.path, one.why, one.asked.path)
     return tuple(found.values())

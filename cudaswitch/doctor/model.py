@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -262,8 +263,12 @@ class Facts:
         return self.variables.get(name, "")
 
     def is_sought(self, folder: str) -> bool:
-        """Tell whether a framework here finds its CUDA only if LD_LIBRARY_PATH has this folder."""
-        return any(folder in one.by_path for one in self.resolution.frameworks)
+        """Tell whether a framework here finds its CUDA only if LD_LIBRARY_PATH has this folder.
+
+        It may have it under another name.
+        """
+        sought = (at for one in self.resolution.frameworks for at in one.by_path)
+        return bool(folder) and os.path.realpath(folder) in map(os.path.realpath, sought)
 
 
 class LinesOut(NamedTuple):

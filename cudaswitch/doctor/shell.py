@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from cudaswitch.doctor.folders import is_inside, is_listed
 from cudaswitch.doctor.model import Facts, Folder, Found, Kit, Relist, Rule
 from cudaswitch.doctor.spelling import changing, put_first, setting, without, word
 from cudaswitch.versions import Version
@@ -80,7 +81,7 @@ def _is_conda_library(facts: Facts, folder: Folder) -> bool:
     prefixes = [facts.get("CONDA_PREFIX")]
     if facts.environment and facts.environment.owner == "C":
         prefixes.append(str(facts.environment.prefix))
-    own = any(prefix and path == f"{prefix}/lib" for prefix in prefixes)
+    own = any(prefix and is_listed(path, f"{prefix}/lib") for prefix in prefixes)
     return own or (folder.exists and path.endswith("/lib") and bool(_CONDA_LIBRARY.search(path)))
 
 
@@ -117,7 +118,7 @@ def _in_another(kit: Kit | None, folder: Folder) -> bool:
 
 def _of_environment(facts: Facts, folder: Folder) -> bool:
     prefix = facts.environment.prefix if facts.environment else None
-    return prefix is not None and Path(folder.path).is_relative_to(prefix)
+    return prefix is not None and is_inside(folder.path, prefix)
 
 
 def _mixed_cudnn(facts: Facts) -> Iterator[Found]:
