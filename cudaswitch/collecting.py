@@ -70,7 +70,7 @@ def _taken(kind: str, paths: Iterable[Path], dry_run: bool) -> list[Waste]:
     found = []
     for path in paths:
         try:
-            waste = Waste(kind, path, _size(path))
+            waste = Waste(kind, path, _size(path, unseen=(errno.ENAMETOOLONG, errno.EACCES)))
             if not dry_run:
                 sweep(path)
         except OSError as error:
@@ -84,10 +84,11 @@ def _inside(folder: Path) -> list[Path]:
     return [folder / name for name in listed(folder)]
 
 
-def _size(path: Path) -> int:
+def _size(path: Path, *, unseen: tuple[int, ...] = (errno.ENAMETOOLONG,)) -> int:
     """Count the bytes that removing a path frees: a file with another hard link frees none.
 
-    What is so deep that the system takes no path of it is not counted.
+    What cannot be seen for an error of `unseen` is not counted: by default, what is so deep that
+    the system takes no path of it. Raises OSError for other errors.
     """
     size, paths = 0, [str(path)]
     for at in paths:
@@ -98,7 +99,7 @@ def _size(path: Path) -> int:
             elif status.st_nlink == 1:
                 size += status.st_size
         except OSError as error:
-            if error.errno != errno.ENAMETOOLONG:
+            if error.errno not in unseen:
                 raise
     return size
 

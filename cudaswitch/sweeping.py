@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import stat
 import time
 from pathlib import Path
 
@@ -46,11 +48,12 @@ def sweep(path: Path) -> None:
 def _delete(folder: Path) -> None:
     """Delete a folder with all that is in it; a deep part may have no path that the system takes.
 
-    One folder is open at a time, and is left by its `..`. (shutil.rmtree recurses before
-    Python 3.13, and in all versions has as many open as the deepest one has above it.)
+    Folders that are closed to their owner are opened by that. One is open at a time, and is left
+    by its `..`. (shutil.rmtree recurses before Python 3.13, and in all versions has as many open
+    as the deepest one has above it.)
     """
     above: list[tuple[os.stat_result, list[str], str]] = []
-    here = os.open(folder, _FOLDER)
+    here = _opened(folder)
     try:
         inside = _left_in(here)
         while inside or above:
@@ -82,6 +85,20 @@ def _left_in(folder: int) -> list[str]:
 
 def _instead_of(folder: int, name: str) -> int:
     """Open what is in an open folder, and close that one."""
-    opened = os.open(name, _FOLDER, dir_fd=folder)
+    opened = _opened(name, folder)
     os.close(folder)
+    return opened
+
+
+def _opened(name: str | Path, folder: int | None = None) -> int:
+    """Open a folder, and give its owner what deleting requires."""
+    try:
+        opened = os.open(name, _FOLDER, dir_fd=folder)
+    except PermissionError:
+        with contextlib.suppress(OSError):
+            os.chmod(name, stat.S_IRWXU, dir_fd=folder)
+        opened = os.open(name, _FOLDER, dir_fd=folder)
+    if os.fstat(opened).st_mode & stat.S_IRWXU != stat.S_IRWXU:
+        with contextlib.suppress(OSError):
+            os.fchmod(opened, stat.S_IRWXU)
     return opened

@@ -264,3 +264,20 @@ def test_a_shell_that_has_it_by_a_pin_is_told_another_way_out(
     )
     assert "hint: this shell still uses it: cudaswitch use system\n" in done.stderr
     assert done.stdout == "unset\n"
+
+
+@pytest.mark.parametrize("mode", [0, 0o300, 0o400, 0o500])
+def test_folders_that_are_closed_to_their_owner_go_too(stocked: Home, mode: int) -> None:
+    inner = stocked.store / "toolkits" / BARE / "lib64"
+    (inner / "made/deep").mkdir(parents=True)
+    (inner / "made/deep/file").write_text("")
+    for folder in (inner / "made/deep", inner / "made", inner):
+        folder.chmod(mode)
+    succeeded(stocked.run_plainly("remove", BARE))
+    assert list((stocked.store / ".staging").iterdir()) == []
+    left = stocked.store / ".staging/removed-of-a-killed-run"
+    (left / "closed").mkdir(parents=True)
+    (left / "closed").chmod(mode)
+    assert "skipped" not in stocked.run_plainly("gc", "--dry-run").stderr
+    assert "skipped" not in stocked.run_plainly("gc").stderr
+    assert not left.exists()
