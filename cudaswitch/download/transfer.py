@@ -39,6 +39,8 @@ from cudaswitch.errors import SourceError, StoreError, UnreachableError
 _WEB_PAGE = (b"<!doctype", b"<html", b"<head", b"<?xml")
 _SNIFF = 64
 _HASHED_AT_ONCE = 16 << 20
+_BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt}{unit} [{elapsed}<{remaining}, {rate_fmt}]"
+"""tqdm's usual one, and the unit of the sizes. Where no total is known, its usual one has that."""
 
 # tqdm's own lock is for several processes, and Python 3.14 starts one for it.
 tqdm.set_lock(RLock())
@@ -221,7 +223,8 @@ class Transfer:
         total = record.size if self.size is None else self.size
         return tqdm(
             desc=record.name, total=total, initial=initial, disable=not self.show,
-            unit="B", unit_scale=True, unit_divisor=1024, leave=False, miniters=1,
+            unit="iB", unit_scale=True, unit_divisor=1024, leave=False, miniters=1,
+            bar_format=_BAR if total else None,
         )  # fmt: skip
 
     def _receive(

@@ -232,6 +232,7 @@ def test_quiet_unless_a_terminal(
     out, err = capfd.readouterr()
     assert out == ""
     assert "named.bin" in err
-    assert "B/s" in err
+    assert "/1.00MiB [" in err
+    assert "iB/s]" in err
     # The bar starts no monitor thread: tqdm would warn where none can be started.
     assert not [thread for thread in threading.enumerate() if "TMonitor" in repr(thread)]
