@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from checks import succeeded
+from checks import refused, succeeded
 from homes import Home
 from shells.conda import conda_prefix
 from shells.venvs import with_venv
@@ -87,3 +87,19 @@ def test_another_environment_or_folder_is_not_asked(stocked: Home, tmp_path: Pat
         done = stocked.run("pin", BARE, "--cudnn", "none", *words, cwd=tmp_path, **variables)
         succeeded(done)
         assert "this shell" not in done.stderr
+
+
+def test_where_the_default_has_no_pin_the_file_that_asks_here_is_named(
+    stocked: Home, tmp_path: Path
+) -> None:
+    prefix, below = with_venv(tmp_path / "env"), tmp_path / "a b" / "below"
+    below.mkdir(parents=True)
+    (below.parent / ".cuda-version").write_text("10.1\n")  # by hand: `list` knows nothing of it
+    typed = f"cudaswitch unpin --dir '{below.parent}'"
+    done = stocked.run("unpin", cwd=below.parent, VIRTUAL_ENV=str(prefix))
+    refused(done, f"`{prefix}` is not pinned", hint=typed)
+    refused(stocked.run("unpin", cwd=below), "there is no `.cuda-version` in `", hint=typed)
+    done = stocked.run("unpin", "-p", prefix, cwd=below)
+    refused(done, f"`{prefix}` is not pinned", hint="cudaswitch list")
+    succeeded(stocked.run(*shlex.split(typed)[1:], cwd=below))
+    refused(stocked.run("unpin", cwd=below), hint="cudaswitch list")

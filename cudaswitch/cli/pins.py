@@ -169,7 +169,7 @@ def _tell_of_stronger(place: Environment | Path, kit: Toolkit | None) -> None:
         asker = f"the pin of `{pinned.prefix}`"
         hint = f"cudaswitch unpin -p {shlex.quote(str(pinned.prefix))}"
     elif os.path.basename(asker) == VERSION_FILE:
-        hint = f"cudaswitch unpin --dir {shlex.quote(os.path.dirname(asker))}"
+        hint = _unpinning(asker)
     elif asker == "CUDASWITCH_VERSION":
         hint = setting_here(asker, "")
     talk.say(f"in this shell {asker} takes precedence, and requests {there}")
@@ -201,10 +201,18 @@ def unpin(name: str | None, prefix: Path | None, directory: Path | None, for_use
     else:
         done, told = pins.unpin_environment(place), f"`{place.prefix}` is no longer pinned"
     if not done:
+        is_named = name is not None or prefix or directory or for_user
+        here = None if is_named else version_file(working_directory(os.environ), os.environ)
         raise CudaswitchError(
-            _no_pin(place, for_user), "cudaswitch list shows what pins each toolkit"
+            _no_pin(place, for_user),
+            _unpinning(here) if here else "cudaswitch list shows what pins each toolkit",
         )
     talk.say(told)
+
+
+def _unpinning(file: str) -> str:
+    """Spell the command that removes a version file."""
+    return f"cudaswitch unpin --dir {shlex.quote(os.path.dirname(file))}"
 
 
 def _no_pin(place: Environment | Path, for_user: bool) -> str:
