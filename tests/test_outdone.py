@@ -103,3 +103,18 @@ def test_where_the_default_has_no_pin_the_file_that_asks_here_is_named(
     refused(done, f"`{prefix}` is not pinned", hint="cudaswitch list")
     succeeded(stocked.run(*shlex.split(typed)[1:], cwd=below))
     refused(stocked.run("unpin", cwd=below), hint="cudaswitch list")
+
+
+def test_a_link_to_the_place_makes_no_difference(stocked: Home, tmp_path: Path) -> None:
+    prefix, link = with_venv(tmp_path / "env"), tmp_path / "link"
+    link.symlink_to(prefix)
+    through = {"PWD": str(link), "VIRTUAL_ENV": str(link)}
+    for place in (["--dir", "."], ["-p", prefix]):
+        words = ["pin", FULL, *place]
+        done = stocked.run(*words, cwd=link, CUDASWITCH_VERSION="10.1+cudnnnone", **through)
+        succeeded(done)
+        assert "in this shell CUDASWITCH_VERSION takes precedence" in done.stderr
+        succeeded(stocked.run("unpin", *place, cwd=link))
+    # What is pinned does not outdo itself.
+    done = stocked.run("pin", "system", "-p", prefix, cwd=link, **through)
+    assert "takes precedence" not in done.stderr

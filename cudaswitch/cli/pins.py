@@ -24,7 +24,7 @@ from cudaswitch.environments import (
 )
 from cudaswitch.errors import CudaswitchError, EnvironmentNotFoundError
 from cudaswitch.named import environment_named
-from cudaswitch.paths import home
+from cudaswitch.paths import home, identity
 from cudaswitch.regular import why_no_folder
 from cudaswitch.shells.spelling import setting_here
 from cudaswitch.store import dealias
@@ -148,16 +148,18 @@ def _tell_of_stronger(place: Environment | Path, kit: Toolkit | None) -> None:
     directory = working_directory(os.environ)
     if isinstance(place, Path):
         file = str(place)
-        holds_here = file in (version_file(directory, os.environ), str(home().global_pin))
+        applying = version_file(directory, os.environ), str(home().global_pin)
+        holds_here = identity(file) in {identity(at) for at in applying if at}
     else:
         file, active = str(place.pin_file), active_environment(os.environ)
-        holds_here = active is not None and active.prefix == place.prefix
+        holds_here = active is not None and identity(active.prefix) == identity(place.prefix)
     try:
         decision = decide(os.environ, directory)
     except CudaswitchError:
         return
     asker = decision.origin.rpartition(":")[0] or decision.origin
-    if not holds_here or asker == file or (kit and decision.toolkit == kit):
+    is_it = identity(asker) == identity(file)  # shells keep the links in their names for it
+    if not holds_here or is_it or (kit and decision.toolkit == kit):
         return
     there = decision.toolkit.name if decision.toolkit else "no toolkit"
     if chosen(os.environ):
