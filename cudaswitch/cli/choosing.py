@@ -32,7 +32,7 @@ _WRITES = "create a lock file: cudaswitch lock"
 lock_option = click.option(
     "--lock",
     "lock_file",
-    type=click.Path(path_type=Path),
+    type=options.FromHome(path_type=Path),
     metavar="FILE",
     help=f"Lock file to read.  [default: {NAME} here, or beside the `.cuda-version`]",
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from cudaswitch import talk
-from cudaswitch.cli import output
+from cudaswitch.cli import options, output
 from cudaswitch.cli.choosing import Asked, asking, chosen_or_locked, lock_option
 from cudaswitch.download.cache import workplace
 from cudaswitch.mirroring import Item, lay_out, require_indexer
@@ -16,6 +16,7 @@ from cudaswitch.paths import cache
 from cudaswitch.sources.exact import bring_exactly, of_locked
 from cudaswitch.versions import is_version
 
+_FOLDER = options.FromHome(path_type=Path, file_okay=False)
 _HINTS = {
     "conda": "cudaswitch install VERSION --channel URL/conda",
     "nvidia": "cudaswitch install VERSION --from nvidia --mirror URL/nvidia",
@@ -33,7 +34,7 @@ _OF_LOCK = {"simple": "cudaswitch config set mirrors.pypi URL/simple, then cudas
         "cudaswitch mirror /srv/www/cuda --lock cuda.lock",
     )
 )
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
+@click.argument("folder", type=_FOLDER, metavar="DIR")
 @asking
 @lock_option
 def mirror(folder: Path, asked: Asked, lock_file: Path | None) -> None:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import click
 
 from cudaswitch import settings, sources
-from cudaswitch.platforms import PLATFORMS
+from cudaswitch.platforms import PLATFORMS, at_home
 from cudaswitch.versions import LIBRARIES
+
+
+class FromHome(click.Path):
+    """A path that may begin with `~`: shells leave it as it is behind `--dir=`, and in quotes."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return super().convert(at_home(os.fspath(value)), param, ctx)
+
 
 cudnn = click.option(
     "--cudnn", metavar="V", help="cuDNN version to go with it, such as 7.6, or none."

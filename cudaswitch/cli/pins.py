@@ -44,7 +44,7 @@ def place_options(function: _Function) -> _Function:
         click.option(
             "--dir",
             "directory",
-            type=click.Path(path_type=Path),
+            type=options.FromHome(path_type=Path),
             help="A directory tree (its .cuda-version).",
         ),
         options.prefix,

@@ -49,7 +49,7 @@ from cudaswitch.versions import Version
     "-o",
     "--output",
     "target",
-    type=click.Path(),
+    type=options.FromHome(),
     metavar="FILE",
     help=f"File to write, - for stdout.  [default: {NAME} beside the `.cuda-version`, or here]",
 )
@@ -139,7 +139,7 @@ def _told(kit: LockedToolkit) -> str:
 @click.option(
     "--from-dir",
     "folder",
-    type=click.Path(path_type=Path),
+    type=options.FromHome(path_type=Path),
     metavar="DIR",
     help="Look for packages in DIR first, such as one filled by `download`.",
 )
@@ -210,7 +210,7 @@ def _present(store: Store, kit: LockedToolkit) -> Toolkit | None:
     "-d",
     "--directory",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=options.FromHome(path_type=Path, file_okay=False),
     default=Path("cuda-packages"),
     show_default=True,
     metavar="DIR",
