@@ -76,8 +76,14 @@ def _edited(path: Path, name: str, value: Value | None) -> tuple[str, str]:
     before = path.read_bytes().decode() if os.path.exists(path) else ""
     mark = settings.MARK if before.startswith(settings.MARK) else ""
     document = tomlkit.parse(before.removeprefix(mark))
-    # `"mirrors.conda" = ...` is one key.
-    *outer, last = [name] if name in document else name.split(".")
+    *outer, last = name.split(".")
+    if outer and name in document:
+        # `"mirrors.conda" = ...` is one key. Where the other spelling is, too, that one is edited.
+        inner = document.get(outer[0])
+        if isinstance(inner, dict) and last in inner:
+            document.pop(name)
+        else:
+            outer, last = [], name
     table = document
     for each in outer:
         table = table.setdefault(each, tomlkit.table())

@@ -126,3 +126,14 @@ def test_one_of_several_keys_with_dots_is_removed(home: Home) -> None:
         assert file.read_text() == jobs
     succeeded(home.run("config", "set", "mirrors.conda", "http://c/"))
     assert file.read_text() == f'{jobs}\n[mirrors]\nconda = "http://c/"\n'
+
+
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_a_setting_that_is_spelled_in_two_ways(home: Home, order: slice) -> None:
+    both = ["'mirrors.conda' = 'http://a/'\n", "mirrors.conda = 'http://b/'\n"][order]
+    file = written(home, "".join(both) + "jobs = 2\n")
+    succeeded(home.run("config", "set", "mirrors.conda", "http://c/"))
+    assert succeeded(home.run("config", "get", "mirrors.conda")) == ["http://c/"]
+    file = written(home, "".join(both) + "jobs = 2\n")
+    succeeded(home.run("config", "unset", "mirrors.conda"))
+    assert file.read_text() == "jobs = 2\n"
