@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import builders
+from adoptable import smallest
 from checks import refused, succeeded
 from cudaswitch.platforms import current_platform
 from homes import Home
@@ -62,6 +63,13 @@ def test_a_file_of_another_kind_is_told_what_to_get_instead(home: Home, tmp_path
         (other, "is not a conda package: it has no info/index.json", "conda packages (.tar.bz2"),
     ):
         refused(home.run("install", file), f"`{file}` ", said, hint=hint)
+
+
+def test_a_folder_that_is_to_be_adopted_by_its_url(home: Home, tmp_path: Path) -> None:
+    kit = smallest(tmp_path / "a kit", "12.4.127")
+    done = home.run("adopt", kit.as_uri())
+    refused(done, "there is no", hint=f"cudaswitch adopt '{kit}'")
+    refused(home.run("adopt", f"{kit.as_uri()}.run"), "there is no", hint="use cudaswitch install")
 
 
 def test_a_file_that_is_to_be_adopted(home: Home, tmp_path: Path) -> None:

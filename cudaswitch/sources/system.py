@@ -11,6 +11,7 @@ from shlex import quote
 
 from cudaswitch.activation import LIBRARY_FOLDERS
 from cudaswitch.archives.components import cudnn_version
+from cudaswitch.download.urls import local_path
 from cudaswitch.environments import kind_of
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError
 from cudaswitch.platforms import at_home
@@ -40,9 +41,7 @@ def resolved(path: Path) -> Path:
         real = place.resolve(strict=True)
     except (OSError, RuntimeError) as error:  # RuntimeError: a link to itself, before Python 3.13
         if isinstance(error, FileNotFoundError | NotADirectoryError) and not os.path.lexists(place):
-            is_link = re.match(r"(?:https?|file|ftp):/", str(path))
-            hint = "for a URL, use cudaswitch install" if is_link else "cudaswitch adopt --scan"
-            raise SourceError(f"there is no `{path}`", hint) from None
+            raise SourceError(f"there is no `{path}`", _way_to(str(path))) from None
         reason = getattr(error, "strerror", None) or "it cannot be resolved"
         raise SourceError(
             f"`{path}` is not a toolkit: {reason}", "cudaswitch adopt --scan"
@@ -58,6 +57,14 @@ def resolved(path: Path) -> Path:
             "name the folder that CUDA_HOME would be, such as /usr/local/cuda",
         )
     return real
+
+
+def _way_to(named: str) -> str:
+    """Return the hint for what is not there; as a path, a URL has lost one of its two slashes."""
+    if named.startswith("file:/") and os.path.isdir(folder := local_path(named)):
+        return f"cudaswitch adopt {quote(str(folder))}"
+    is_url = re.match(r"(?:https?|file|ftp):/", named)
+    return "for a URL, use cudaswitch install" if is_url else "cudaswitch adopt --scan"
 
 
 def refuse_environment(toolkit: Path) -> None:
