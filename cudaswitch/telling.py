@@ -218,11 +218,11 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
     from cudaswitch.compat.sonames import release_with_file  # noqa: PLC0415  # the same
     from cudaswitch.lookup import is_library  # noqa: PLC0415  # the same
 
-    # What is named by a path need not be meant as a program.
-    is_tool = not is_library(name) and os.sep not in name
-    if is_tool and (closed := why_closed(name, search_path(os.environ))):
+    # A path need not mean a program, and no toolkit puts anything there.
+    is_path = os.sep in name
+    if not (is_path or is_library(name)) and (closed := why_closed(name, search_path(os.environ))):
         return ToolMissingError(*closed)
-    having = [kit for kit in toolkits_here() if _has(kit.path, name)]
+    having = [] if is_path else [kit for kit in toolkits_here() if _has(kit.path, name)]
     decision = _asking_for(having) if having else None
     kit = decision.toolkit if decision else having[-1] if having else None
     why = f"`{name}` was not found in this shell"

@@ -83,6 +83,14 @@ def test_in_a_shell_without_integration_it_is_evaluated(
     assert done.stderr.splitlines()[-1].startswith(f'hint: eval "$(cudaswitch env {request_} ')
 
 
+@pytest.mark.parametrize("name", ["./nvcc", "../lib64/libours.so.1"])
+def test_no_toolkit_has_what_is_named_by_a_path(asking: Home, name: str) -> None:
+    echoing(asking.path.parent / "cuda-11.8/lib64/libours.so.1")
+    message, hint = told(asking, name, CUDASWITCH_VERSION="11.8")
+    assert message.endswith("in this shell")
+    assert hint.startswith("check its name")
+
+
 def test_where_nothing_asks_or_what_is_asked_for_lacks_it_another_is_named(asking: Home) -> None:
     assert told(asking) == ("cudaswitch: `nvcc` was not found in this shell", "cudaswitch use 12.4")
     for asked in ("12.4", "system", "9.9", "auto"):
