@@ -80,7 +80,8 @@ REFUSALS = {
     "unknown": (["9.0"], "no toolkit `9.0` is installed"),
     "ambiguous": (["10.1"], f"`10.1` matches 2 toolkits: {BARE}, {FULL}"),
     "one unknown": ([BARE, "9.0"], "no toolkit `9.0` is installed"),
-    "no name": (["../../etc"], "`../../etc` is not a CUDA version"),
+    "no toolkit's path": (["../../etc"], "no toolkit `../../etc` is installed"),
+    "no name": (["a/b"], "`a/b` is not a CUDA version"),
     "alias of nothing": (["lab"], "no alias `lab`"),
     "auto": (["auto"], "no toolkit `auto` is installed"),
 }
@@ -93,6 +94,13 @@ def test_names_that_name_nothing(stocked: Home, case: str) -> None:
     refused(stocked.run("remove", *arguments), message)
     refused(stocked.run("remove", "--force", *arguments), message)
     assert snapshot(stocked.store) == before
+
+
+@pytest.mark.parametrize("command", ["remove", "verify"])
+def test_a_path_that_is_no_toolkits_is_not_to_be_adopted(stocked: Home, command: str) -> None:
+    for path in (stocked.path, "~", "./nothing"):
+        done = stocked.run(command, path)
+        refused(done, f"no toolkit `{path}` is installed", hint="cudaswitch list")
 
 
 def test_what_others_keep_is_told_to_be_theirs(stocked: Home, tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def _named(store: Store, name: str) -> list[Toolkit]:
     kits = store.toolkits()
     path = identity(at_home(name)) if name.startswith(("/", "~", ".")) else None
     exactly = [kit for kit in kits if kit.name == name or identity(kit.path) == path]
-    if exactly:
+    if exactly or path is not None:
         return exactly
     try:
         request = dealias(parse_request(name))
