@@ -83,7 +83,7 @@ def removed(kit: Toolkit) -> None:
 def way_out() -> str:
     """Return the command that takes a toolkit out of the calling shell."""
     # `off` gives up only what `use` asked for.
-    return "cudaswitch off" if chosen(os.environ) and not _bare() else _use("system")
+    return "cudaswitch off" if chosen(os.environ) and not _bare() else using("system")
 
 
 def _why_none() -> None:
@@ -113,7 +113,7 @@ def _mend(decision: Decision, kit: Toolkit | None) -> str:
         return _load()
     if kit is None and want.home != "system":
         return "cudaswitch list"
-    return _use(_request(want, kit) if kit else "system")
+    return using(_request(want, kit) if kit else "system")
 
 
 def _again(pinned: Environment, want: Want) -> str:
@@ -145,7 +145,7 @@ def _request(want: Want, kit: Toolkit) -> str:
     return f"{kit.name}{options_of(want)}{without}"
 
 
-def _use(request: str) -> str:
+def using(request: str) -> str:
     """Return the command that gives the calling shell what a request with its options asks for."""
     bare = _bare()
     return bare.evaluate.format(request=request) if bare else f"cudaswitch use {request}"
@@ -227,7 +227,7 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
     kit = decision.toolkit if decision else having[-1] if having else None
     why = f"`{name}` was not found in this shell"
     if kit:
-        hint = _use(kit.name)
+        hint = using(kit.name)
     elif release := release_with_file(name):
         hint = f"cudaswitch install {release}"
     else:
@@ -244,7 +244,7 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
             why += f" by itself; the environment has it in `{found[0]}`"
             hint = f"cudaswitch which {quote(name)} --from {quote(found[1])}"
         elif kit:
-            hint = _use(f"{kit.name} --libraries always")
+            hint = using(f"{kit.name} --libraries always")
     elif decision and kit and (instead := instead_of(kit.path, os.environ)):
         asked = talk.from_here(f"CUDA {kit.name} (asked for by {decision.origin})")
         why += f", which has {instead}: {asked} has it"

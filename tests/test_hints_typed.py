@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from homes import Home
+from shells.conda import conda_prefix
 from stock import FULL, kit, toolkit
 from tools import console_script, require
 
@@ -72,3 +74,30 @@ def test_exporting_what_the_shell_alone_has(
 
     assert f"hint: {typed}\n" in asked()
     assert f"{FULL} (asked for by CUDASWITCH_VERSION)" in asked(typed)
+
+
+@pytest.mark.parametrize(
+    ("shell", "typed"),
+    [
+        ("dash", 'eval "$(cudaswitch env {} --shell sh)"'),
+        ("ksh", "cudaswitch exec {} -- ksh"),
+        ("bash", "cudaswitch use {}"),
+    ],
+)
+def test_what_resolve_chooses_is_used_in_the_way_of_the_shell(
+    stocked: Home, tmp_path: Path, shell: str, typed: str
+) -> None:
+    program = require(shell)
+    prefix = conda_prefix(tmp_path / "env")
+    info = prefix / "lib/python3.7/site-packages/tensorflow_gpu-2.3.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tensorflow-gpu\nVersion: 2.3.0\n")
+    asked = f"{console_script()} resolve -p {prefix} --driver 450.80.02"
+
+    def told(command: str) -> str:
+        words = [program, "-c", f"{command}; :"]
+        done = subprocess.run(words, env=stocked.env, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    assert f"\nnext: {typed.format(FULL)}\n" in told(asked)
+    assert json.loads(told(f"{asked} --json"))["hint"] == typed.format(FULL)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from cudaswitch import talk
+from cudaswitch import talk, telling
 from cudaswitch.cli import options, output
 from cudaswitch.compat.compilers import Bounds
 from cudaswitch.detect.facts import facts_of
@@ -17,6 +17,7 @@ from cudaswitch.environments import Environment, active_environment, environment
 from cudaswitch.errors import CudaswitchError
 from cudaswitch.hostcompiler import bounds
 from cudaswitch.named import environment_named
+from cudaswitch.resolver import USE
 from cudaswitch.resolver import resolve as resolve_facts
 from cudaswitch.resolver.explain import explain
 from cudaswitch.store import all_present, compiles_here
@@ -51,6 +52,9 @@ def resolve(
     environment = _environment(name, prefix)
     facts = facts_of(Path(environment.prefix), driver=driver, cc=cc, gcc=gcc, platform=platform)
     resolution = resolve_facts(facts, all_present(), _accepts, absent)
+    if resolution.hint and resolution.hint.startswith(USE):
+        hint = telling.using(resolution.hint.removeprefix(USE))
+        resolution = resolution._replace(hint=hint)
     if as_json:
         talk.data(resolution.to_json())
     else:

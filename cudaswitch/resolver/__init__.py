@@ -26,6 +26,7 @@ from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Version
 
 __all__ = [
+    "USE",
     "Carried",
     "Claim",
     "Facts",
@@ -37,6 +38,9 @@ __all__ = [
     "ResolvedFramework",
     "resolve",
 ]
+
+USE = "cudaswitch use "
+"""How a hint begins that names the installed toolkit; some shells spell that in another way."""
 
 
 def resolve(
@@ -316,7 +320,7 @@ def next_step(draft: Draft) -> None:
         )
     elif kit := draft.whole:
         always = " --libraries always" if draft.blind else ""
-        draft.hint = f"cudaswitch use {kit.name}{always}"
+        draft.hint = f"{USE}{kit.name}{always}"
     elif draft.compiler is None:
         draft.hint = draft.install_command
 

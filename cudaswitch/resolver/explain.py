@@ -62,7 +62,8 @@ def _choice(resolution: Resolution) -> str:
 
 def _purpose(resolution: Resolution) -> str:
     """Say what the hint is for: the next command, or a thing to know."""
-    if not (resolution.hint or "").startswith("cudaswitch "):
+    # `eval` does what `use` does, in shells without it.
+    if not (resolution.hint or "").startswith(("cudaswitch ", "eval ")):
         return "hint"
     return "to build extensions" if resolution.bundled and not resolution.proviso else "next"
 
