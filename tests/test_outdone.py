@@ -118,3 +118,12 @@ def test_a_link_to_the_place_makes_no_difference(stocked: Home, tmp_path: Path) 
     # What is pinned does not outdo itself.
     done = stocked.run("pin", "system", "-p", prefix, cwd=link, **through)
     assert "takes precedence" not in done.stderr
+
+
+def test_what_asks_for_nothing_here_is_not_outdone_by_nothing(
+    stocked: Home, tmp_path: Path
+) -> None:
+    done = stocked.run("pin", "auto", "--global", cwd=tmp_path)
+    succeeded(done)
+    [line] = done.stderr.splitlines()
+    assert line.endswith(" asks for what the active environment needs")

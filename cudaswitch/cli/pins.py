@@ -14,7 +14,7 @@ from cudaswitch import hooks, pins, talk
 from cudaswitch.activation import chosen
 from cudaswitch.bundled import bundles_cuda
 from cudaswitch.cli import options, output
-from cudaswitch.decision import decide, version_file, working_directory
+from cudaswitch.decision import NOTHING, decide, version_file, working_directory
 from cudaswitch.environments import (
     Environment,
     active_environment,
@@ -156,6 +156,8 @@ def _tell_of_stronger(place: Environment | Path, kit: Toolkit | None) -> None:
     try:
         decision = decide(os.environ, directory)
     except CudaswitchError:
+        return
+    if decision is NOTHING:  # `auto` for all, and no environment is active
         return
     asker = decision.origin.rpartition(":")[0] or decision.origin
     is_it = identity(asker) == identity(file)  # shells keep the links in their names for it
