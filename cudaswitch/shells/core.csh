@@ -163,8 +163,9 @@ if ("${_csw_toolkit:q}" != "") then
     set _csw_root = "${_csw_venv:q}"
     if ($_csw_first[2] == C) set _csw_root = "${_csw_conda:q}"
     if ("${_csw_root:q}" != "") then
-        set _csw_text = 'for f in packages bundled core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; _csw_xla=; if __cudaswitch_brought "$2"; then printf never; fi; echo "${_csw_xla:+xla}"'
+        set _csw_text = 'for f in packages bundled core; do if [ -f "$1/$f.sh" ]; then . "$1/$f.sh"; fi; done; _csw_xla= _csw_left=${3-}; if __cudaswitch_brought "$2"; then printf never; fi; echo "${_csw_xla:+xla}"'
         set _csw_words = '/bin/sh -c $_csw_text:q sh $_csw_texts:q $_csw_root:q'
+        if ($_csw_do == leave) set _csw_words = "$_csw_words "'$_csw_env:q'
         set _csw_value = "`$_csw_words`"
         if ("$_csw_libs" == auto && "$_csw_value" =~ never*) set _csw_libs = never
         if ("$_csw_value" =~ *xla) set _csw_xla = xla

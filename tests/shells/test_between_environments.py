@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from shells.conda import Conda, Emulator, conda_prefix, real_conda, write_hook
-from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, STRICT, ZSH, Environment, Shell
+from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, STRICT, TCSH, ZSH, Environment, Shell
 from shells.kits import Person, foreign
 from shells.pinned import Session, pinned_environments, unpinned
 from shells.quick_conda import CONDAS as QUICK_AND_REAL
 from shells.quick_conda import QuickConda
-from shells.venvs import with_virtualenv
+from shells.venvs import activate, with_venv, with_virtualenv
 from tools import console_script
 
 every_shell = pytest.mark.parametrize("shell", [*POSIX_SHELLS, FISH], ids=str)
@@ -404,3 +404,18 @@ def test_a_colon_of_a_script_that_the_toolkit_keeps(
     toolkit = ":".join(person.kits[0].lib)
     assert snaps["4"]["LD_LIBRARY_PATH"] == f"{toolkit}:{another}/own"
     assert snaps["5"]["LD_LIBRARY_PATH"] == f"{another}/own"
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
+def test_cuda_of_a_virtualenv_that_is_left(person: Person, shell: Shell, tmp_path: Path) -> None:
+    """It does not count for the conda environment below, which has no Python of its own."""
+    mine = Session(person, tmp_path, shell, Emulator())
+    with_venv(tmp_path / "v")
+    (site,) = (tmp_path / "v").glob("lib/python*/site-packages")
+    (site / "nvidia/cublas/lib").mkdir(parents=True)
+    person.pin("11.8", tmp_path / "v")
+    enter = mine.conda.activate(shell, conda_prefix(tmp_path / "tools"))
+    steps = (enter, "cudaswitch use 10.1", activate(shell, tmp_path / "v"), "deactivate")
+    snaps = mine.play(*steps, load=True).check().snaps
+    ours = ":".join(person.kits[0].lib)
+    assert [snaps[at].get("LD_LIBRARY_PATH") for at in "345"] == [ours, None, ours]
