@@ -219,6 +219,7 @@ def __cudaswitch_watched [] {
 def --env __cudaswitch_look [] {
     __cudaswitch_store
     let before = ($env._CUDASWITCH_ON? | default '')
+    let line = (__cudaswitch_line)
     let seen = $env._cudaswitch_seen
     let now = (__cudaswitch_watched)
     # What environments and CUDASWITCH_VERSION ask for may have changed, or be gone.
@@ -257,24 +258,24 @@ def --env __cudaswitch_look [] {
     }
     $env._cudaswitch_seen = $now
     $env._cudaswitch_again = []
-    if $before != ($env._CUDASWITCH_ON? | default '') { __cudaswitch_say }
+    if $line != (__cudaswitch_line) { __cudaswitch_say }
 }
 
 # Print one line on what is active now.
 def __cudaswitch_say [] {
-    if ($env.CUDASWITCH_QUIET? | is-not-empty) { return }
+    if ($env.CUDASWITCH_QUIET? | is-empty) { print --stderr $'cudaswitch: (__cudaswitch_line)' }
+}
+
+def __cudaswitch_line [] {
     let on = ($env._CUDASWITCH_ON? | default '')
-    if $on == '' {
-        print --stderr 'cudaswitch: no toolkit'
-        return
-    }
+    if $on == '' { return 'no toolkit' }
     let why = if ($env._CUDASWITCH_LIB? | is-not-empty) { '' } else if ':lib=never' in $on { ' (LD_LIBRARY_PATH left alone, as asked)' } else { ' (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)' }
     let compiler = if ($env._CUDASWITCH_CC? | is-empty) { __cudaswitch_host (__cudaswitch_variables) $on } else { '' }
     let lacks = if $compiler != '' and (%which $compiler | is-empty) { $" \(its nvcc refuses the gcc here: install ($compiler | path basename)\)" } else { '' }
     let home = ($on | split row : | first)
     # A name such as `cuda`, of /opt/cuda, does not tell which one it is.
     let name = if ($home | path basename) =~ '[0-9]' { $home | path basename | str replace --regex '^cuda-' '' } else { $home }
-    print --stderr $'cudaswitch: CUDA ($name)($why)($lacks)'
+    $'CUDA ($name)($why)($lacks)'
 }
 
 # Correct what comes back with an overlay: Nushell gives its variables the values that they had in

@@ -12,8 +12,10 @@ import pytest
 from made_environments import Env
 from shells.conda import conda_prefix
 from shells.conftest import make_person
-from shells.driver import BASH, FISH, TCSH, XONSH, ZSH, Shell
+from shells.driver import BASH, FISH, NU, TCSH, XONSH, ZSH, Shell
+from shells.frameworks import entered, left
 from shells.kits import Kit, Person, foreign
+from shells.moving import cd
 from shells.pinned import Session
 from shells.quick_conda import CONDAS
 from shells.terminal import Terminal
@@ -134,6 +136,20 @@ def test_libraries_that_are_left_alone(session: Session, tmp_path: Path) -> None
     steps = [f"{step}\n{session.shell.prompt}" for step in (*session.steps("a"), enter)]
     alone = " (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)"
     assert said(session, *steps) == [FIRST, FIRST + alone]
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH, NU), ids=str)
+def test_what_stays_in_another_environment(person: Person, shell: Shell, tmp_path: Path) -> None:
+    """The same toolkit is only told again if LD_LIBRARY_PATH is left alone now, or no longer."""
+    own, same = Env(tmp_path / "own"), Env(tmp_path / "same")
+    own.file("torch/lib/libtorch_cuda.so")
+    same.write("pyvenv.cfg", "home = /usr/bin\n")
+    person.pin("10.1", same.prefix)
+    (tmp_path / ".cuda-version").write_text("10.1\n")
+    steps = [cd(shell, tmp_path), entered(shell, own), left(shell), entered(shell, same)]
+    said = person.play(shell, *steps, CUDASWITCH_QUIET=None).stderr.splitlines()
+    alone = " (LD_LIBRARY_PATH left alone: this environment brings its own CUDA)"
+    assert said == [FIRST, FIRST + alone, FIRST]
 
 
 @integrated
