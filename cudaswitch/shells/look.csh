@@ -8,7 +8,10 @@ if ($?CUDASWITCH_VERSION) eval 'set _cswl_now[4] = "${CUDASWITCH_VERSION:q}"'
 set _cswl_before = ""
 if ($?_CUDASWITCH_ON) eval 'set _cswl_before = "${_CUDASWITCH_ON:q}"'
 # Nothing that a shell starts with is news.
-if (! $?_cudaswitch_told) set _cudaswitch_told = "${_cswl_before:q}"
+if (! $?_cudaswitch_told) then
+    set _cudaswitch_told = ("${_cswl_before:q}" "")
+    if ($?_CUDASWITCH_LIB) eval 'set _cudaswitch_told[2] = "${_CUDASWITCH_LIB:q}"'
+endif
 set _cswl_settle = $?_CUDASWITCH_GONE
 set _cswl_asked = 1
 if ($#_cudaswitch_seen == 4) then
@@ -172,8 +175,9 @@ if ($_cswl_settle) then
     source "${_cudaswitch_texts:q}/core.csh"
 endif
 set _cudaswitch_seen = ("$_cswl_now[1]:q" "$_cswl_now[2]:q" "$_cswl_now[3]:q" "$_cswl_now[4]:q")
-set _cswl_after = ""
-if ($?_CUDASWITCH_ON) eval 'set _cswl_after = "${_CUDASWITCH_ON:q}"'
+set _cswl_after = ("" "")
+if ($?_CUDASWITCH_ON) eval 'set _cswl_after[1] = "${_CUDASWITCH_ON:q}"'
+if ($?_CUDASWITCH_LIB) eval 'set _cswl_after[2] = "${_CUDASWITCH_LIB:q}"'
 # Nothing is reported in scripts, nor on a `cd`, as in a subshell: these run there as well.
 unset _cudaswitch_news
 if ($?prompt && "${_cudaswitch_told:q}" != "${_cswl_after:q}") then

@@ -1,6 +1,7 @@
 # Print one line on what is active now, if it differs from _cudaswitch_line.
-set _cudaswitch_told = ""
-if ($?_CUDASWITCH_ON) eval 'set _cudaswitch_told = "${_CUDASWITCH_ON:q}"'
+set _cudaswitch_told = ("" "")
+if ($?_CUDASWITCH_ON) eval 'set _cudaswitch_told[1] = "${_CUDASWITCH_ON:q}"'
+if ($?_CUDASWITCH_LIB) eval 'set _cudaswitch_told[2] = "${_CUDASWITCH_LIB:q}"'
 set _csws_quiet = 0
 if ($?CUDASWITCH_QUIET) then
     if ("${CUDASWITCH_QUIET:q}" != "") set _csws_quiet = 1

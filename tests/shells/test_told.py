@@ -138,7 +138,7 @@ def test_libraries_that_are_left_alone(session: Session, tmp_path: Path) -> None
     assert said(session, *steps) == [FIRST, FIRST + alone]
 
 
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH, NU), ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
 def test_what_stays_in_another_environment(person: Person, shell: Shell, tmp_path: Path) -> None:
     """The same toolkit is only told again if LD_LIBRARY_PATH is left alone now, or no longer."""
     own, same = Env(tmp_path / "own"), Env(tmp_path / "same")
