@@ -150,7 +150,8 @@ end
 # that the hook runs again.
 function __cudaswitch_reread
     set -q $argv[1]; or return 0
-    set -l env (string replace --regex '.*:env=' '' -- $$argv[1])
+    set -l env
+    string match --quiet --regex ':env=(?<env>(?s).*)' -- $$argv[1]
     set -l text
     test -f $env/etc/cudaswitch/want; and read --null text <$env/etc/cudaswitch/want
     # In that file, each slash is a line break, and a last line break ends it.

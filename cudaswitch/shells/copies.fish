@@ -110,7 +110,8 @@ end
 # active environments.
 function __cudaswitch_theirs
     string match --quiet --regex '^[1-9][0-9]?$' -- "$CONDA_SHLVL"; or return
-    set -l gpus (string replace --filter --regex '.*:gpus=([^:]*).*' '$1' -- $argv[2])
+    set -l gpus
+    string match --quiet --regex ':gpus=(?<gpus>[^:]*)' -- $argv[2]
     set -l ours CUDA_DEVICE_ORDER:PCI_BUS_ID: (string escape --style=regex -- CUDA_VISIBLE_DEVICES:$gpus:)
     set -l home (string escape --style=regex -- $argv[1])
     set -a ours "(?s:.*):$home"'[:/]' "XLA_FLAGS:(?s:.*)$home"

@@ -14,8 +14,9 @@ function __cudaswitch_scalars
         set -a names CUDACXX
         set -a values $home/bin/nvcc
     end
-    if set -l gpus (string replace --filter --regex '.*:gpus=([^:]*).*' '$1' -- $argv[2])
-        and not set -q __csw_spared
+    # A command substitution would split a want at line breaks in the path of its environment.
+    set -l gpus
+    if string match --quiet --regex ':gpus=(?<gpus>[^:]*)' -- $argv[2]; and not set -q __csw_spared
         set -a names CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER
         set -a values $gpus PCI_BUS_ID
     end
@@ -89,9 +90,11 @@ end
 function __cudaswitch_strongest
     set -l wants $_CUDASWITCH_U $_CUDASWITCH_X
     if test -n "$_CUDASWITCH_C" -a -n "$_CUDASWITCH_V"
-        __cudaswitch_before (string replace --regex '.*:env=' '' -- $_CUDASWITCH_C) \
-            (string replace --regex '.*:env=' '' -- $_CUDASWITCH_V)
-        or set -a wants $_CUDASWITCH_V
+        set -l conda
+        set -l venv
+        string match --quiet --regex ':env=(?<conda>(?s).*)' -- $_CUDASWITCH_C
+        string match --quiet --regex ':env=(?<venv>(?s).*)' -- $_CUDASWITCH_V
+        __cudaswitch_before $conda $venv; or set -a wants $_CUDASWITCH_V
     end
     for want in $wants $_CUDASWITCH_C $_CUDASWITCH_V $_CUDASWITCH_D
         set __csw $want

@@ -3,7 +3,9 @@
 # $__csw = the compiler to name to nvcc for the want $argv; it need not exist, and is empty if
 # somebody else has named one. Decides as `activation.host_compiler` does: change both.
 function __cudaswitch_host
-    set -g __csw (string replace --regex '.*:cc=([^:]*).*' '$1' -- $argv)
+    set -l named
+    string match --quiet --regex ':cc=(?<named>[^:]*)' -- $argv
+    set -g __csw $named
     set -l conda $CONDA_PREFIX
     test "$conda" = "$__csw_left"; and set conda
     set -l cxx $CXX

@@ -95,7 +95,8 @@ function __cudaswitch_environments
     __cudaswitch_virtualenv
     set -l venv $_cudaswitch_layer[2]
     if test -n "$_CUDASWITCH_V"
-        set -l env (string replace --regex '.*:env=' '' -- $_CUDASWITCH_V)
+        set -l env
+        string match --quiet --regex ':env=(?<env>(?s).*)' -- $_CUDASWITCH_V
         # It may have been unpinned in another terminal.
         test "$env" = "$venv" -a -f "$env/etc/cudaswitch/on.fish"; or set -e _CUDASWITCH_V
     end

@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from homes import HOSTILE_FOLDER, HOSTILE_NAME, Home, make_home
+from made_environments import Env
 from shells.conda import Emulator, conda_prefix
 from shells.conftest import make_person
-from shells.driver import BASH, FISH, SHELLS, TCSH, ZSH, Shell
+from shells.driver import BASH, FISH, SHELLS, TCSH, XONSH, ZSH, Shell
+from shells.frameworks import entered, left
 from shells.hostile import CANARY
 from shells.kits import Kit, Person, foreign
-from shells.moving import cd
+from shells.moving import cd, homes
 from shells.pinned import Session
 from shells.venvs import activate, assert_as_before, assert_on, with_uv
 
@@ -70,6 +72,26 @@ def test_a_virtualenv(shell: Shell, why: str, person: Person, virtualenvs: Path)
     assert result.stdout == "nvcc of 10.1.243\n"
     assert_as_before(result, 4)
     assert not list(person.home.path.glob(CANARY))
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, XONSH), ids=str)
+def test_a_virtualenv_in_a_conda_environment(shell: Shell, person: Person, tmp_path: Path) -> None:
+    """Line breaks in its path change neither which of two pins decides, nor which GPUs it names."""
+    below, above = Env(tmp_path / "c"), Env(tmp_path / PLACES["line break"] / "v")
+    (conda_prefix(below.prefix) / "bin").mkdir(exist_ok=True)
+    above.write("pyvenv.cfg", "home = /usr/bin\n")
+    person.pin("11.8", below.prefix)
+    person.pin("10.1", above.prefix, "--gpus", "0,2")
+    steps = [
+        entered(shell, below, "CONDA_PREFIX"),
+        entered(shell, above),
+        "cudaswitch gc --dry-run",
+    ]
+    result = person.play(shell, *steps, left(shell))
+    assert (result.rc, result.stderr) == (0, "cudaswitch: nothing to remove\n")
+    assert homes(person, result) == "-2112"
+    chosen = [result.snaps["3"][f"CUDA_{name}"] for name in ("VISIBLE_DEVICES", "DEVICE_ORDER")]
+    assert chosen == ["0,2", "PCI_BUS_ID"]
 
 
 @every
