@@ -144,6 +144,8 @@ class World:
             if venv and not self.comes_before(lower.prefix, venv.prefix):
                 return [*found, venv]
             found.append(lower)
+        if venv and found and found[-1] is not venv and not found[-1].pinned:
+            found.append(venv)
         return found
 
     def words(self, kit: Kit) -> dict[str, str]:
