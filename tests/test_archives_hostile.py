@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import lzma
 import os
 import stat
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +21,7 @@ import raw_archives as raw
 from cudaswitch.archives import unpacking
 from cudaswitch.archives.members import Member
 from cudaswitch.archives.placing import Placing
+from cudaswitch.archives.writing import Writers
 from cudaswitch.errors import ArchiveError
 from hostile_packages import PACKAGES
 from hostile_tars import TARS
@@ -215,6 +218,27 @@ def test_a_full_disk_is_one_line(sandbox: Sandbox) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     assert "File too large" in message
+
+
+def test_a_file_that_cannot_be_closed(tmp_path: Path) -> None:
+    """An error that shows only at the end of a file, as a quota's on a file server, is raised."""
+    descriptor = os.open(tmp_path / "file", os.O_WRONLY | os.O_CREAT)
+    told: list[int | None] = []
+
+    def ask() -> None:
+        try:
+            file.sha256()
+        except OSError as error:
+            told.append(error.errno)
+
+    with Writers() as writers:
+        file = writers.file(descriptor, 0o644)
+        os.close(descriptor)
+        file.close()
+        asking = threading.Thread(target=ask, daemon=True)
+        asking.start()
+        asking.join(10)
+    assert told == [errno.EBADF]
 
 
 def _fresh(sandbox: Sandbox) -> tuple[Path, Path]:

@@ -28,7 +28,8 @@ class Written:
         self._descriptor = descriptor
         self._mode = mode
         self._hash = hashlib.sha256()
-        self._done = threading.Event()
+        self.done = threading.Event()
+        """Set by the thread when it has finished the file, and noted what went wrong with it."""
 
     def add(self, piece: Piece) -> None:
         """Hand over the next bytes. Raises what went wrong with earlier ones, of any file."""
@@ -40,7 +41,7 @@ class Written:
 
     def sha256(self) -> str:
         """Wait until the file is on disk and return its hash (hex)."""
-        self._done.wait()
+        self.done.wait()
         self._thread.raise_failure()
         return self._hash.hexdigest()
 
@@ -56,8 +57,8 @@ class Written:
                 os.fchmod(self._descriptor, self._mode)
         finally:
             if piece is None:
+                # Some file servers tell of a full disk or a quota only now.
                 os.close(self._descriptor)
-                self._done.set()
 
 
 class _Thread:
@@ -91,6 +92,8 @@ class _Thread:
                 file.work(piece, given_up=self._failure is not None)
             except Exception as error:  # raised where the next piece is handed over
                 self._failure = error
+            if piece is None:
+                file.done.set()
 
 
 class Writers:
