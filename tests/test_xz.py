@@ -5,6 +5,7 @@ from __future__ import annotations
 import lzma
 import random
 import subprocess
+import tracemalloc
 from collections.abc import Iterator
 
 import pytest
@@ -67,6 +68,19 @@ def test_blocks_of_very_different_sizes() -> None:
     data = blocks(bytes(large + 1000), large, "-0", "--block-list=1000,0")
     with pytest.raises(UnsafeError, match="differ too much"):
         plain(data)
+
+
+def test_memory_goes_by_each_block_and_not_by_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xz, "cores", lambda: 16)
+    monkeypatch.setattr(xz, "IN_FLIGHT", 1 << 20)
+    size = 1000 + 20 * 900_000
+    data = blocks(bytes(size), 900_000, "-0", "--block-list=1000,0")
+    tracemalloc.start()
+    try:
+        assert sum(map(len, decoded(pieces(data), "xz"))) == size
+        assert tracemalloc.get_traced_memory()[1] < 6 << 20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("step", [1, 13, 4096, 1 << 20])

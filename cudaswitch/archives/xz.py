@@ -91,7 +91,8 @@ def _stream(
 ) -> Iterator[bytes]:
     """Yield the content of one stream's blocks, in order; its header has been taken."""
     blocks: list[_Block] = []
-    waiting: deque[Future[bytes]] = deque()
+    waiting: deque[tuple[int, Future[bytes]]] = deque()
+    held = 0
     threads = ThreadPoolExecutor(count, "xz")
     try:
         while source.has(1) and source.data[0]:
@@ -100,12 +101,17 @@ def _stream(
             if block is None or block.plain > IN_FLIGHT:
                 raise UnsafeError("its xz blocks do not all state their sizes, or differ too much")
             blocks.append(block)
+            # The first block says nothing about the sizes of those that follow.
+            while waiting and (len(waiting) == count or held + block.plain > IN_FLIGHT):
+                size, decoding = waiting.popleft()
+                yield decoding.result()
+                held -= size
             packed = source.take(block.length)
-            waiting.append(threads.submit(_decode, header, block, packed, decoder()))
-            if len(waiting) == count:
-                yield waiting.popleft().result()
+            decoding = threads.submit(_decode, header, block, packed, decoder())
+            waiting.append((block.plain, decoding))
+            held += block.plain
         while waiting:
-            yield waiting.popleft().result()
+            yield waiting.popleft()[1].result()
     finally:
         threads.shutdown(cancel_futures=True)
     index = _index(blocks)
