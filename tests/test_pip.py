@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -13,7 +16,7 @@ from checks import refused
 from cudaswitch.errors import SourceError
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import index, pypi
-from cudaswitch.sources.pip_process import _failure, pip_command
+from cudaswitch.sources.pip_process import _failure, pip_command, run_pip
 from cudaswitch.versions import parse_request
 from http_server import Server
 from mounts import NO_HOME, in_own_mounts
@@ -67,6 +70,25 @@ def test_an_index_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv("PIP_INDEX_URL", server.url("stall", "simple"))
         with pytest.raises(SourceError, match=r"longer than 0\.5 s"):
             ask(tmp_path)
+
+
+def test_a_pip_that_is_stopped_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What pip had of a file when it was stopped, perhaps gigabytes, is not left in TMPDIR."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    stop = Event()
+    with Server() as server, ThreadPoolExecutor() as pool:
+        url = server.url("slow:100000", "x-1.0-py3-none-any.whl")
+        words = ["download", "--no-deps", "--dest", str(tmp_path / "wheels"), url]
+        pip = pool.submit(run_pip, words, "x", offline=False, stop=stop)
+        while not list(tmp_path.glob("pip-unpack-*/*")):
+            assert not pip.done()
+            time.sleep(0.05)
+        stop.set()
+        assert isinstance(pip.exception(), SourceError)
+    assert not list(tmp_path.glob("pip-*"))
 
 
 def test_credentials_in_what_pip_says_are_taken_out() -> None:

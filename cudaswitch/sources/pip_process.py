@@ -8,6 +8,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,8 @@ MEMORY = 2 << 30
 """Bytes of memory that pip may have."""
 _LOOK = 0.2
 """Seconds between checks whether pip is to be stopped."""
+_TIDYING = 3.0
+"""Seconds that pip has for deleting its temporary files after an interrupt."""
 _FULL = re.compile(rf"\[Errno (?:{'|'.join(map(str, FULL))})\]")
 _UNREACHABLE = re.compile(r"connection broken by|Could not fetch URL|Max retries exceeded")
 _CAUSE = re.compile(
@@ -117,8 +120,18 @@ def _bounded(
         )
     finally:
         if pip.poll() is None:
-            pip.kill()
-            pip.wait()
+            _end(pip)
+
+
+def _end(pip: subprocess.Popen[bytes]) -> None:
+    """Interrupt pip, which then deletes its temporary files; kill it if that takes too long."""
+    try:
+        pip.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            pip.wait(_TIDYING)
+    finally:
+        pip.kill()
+        pip.wait()
 
 
 def _home() -> dict[str, str]:
