@@ -107,6 +107,14 @@ class Part:
         return _size(self.path)
 
     @property
+    def on_disk(self) -> int:
+        """Bytes that it takes on its disk: holes take none."""
+        try:
+            return self.path.stat().st_blocks * 512
+        except FileNotFoundError:
+            return 0
+
+    @property
     def sizes(self) -> tuple[int, int]:
         """Those of the file and of the journal: one of them grows as long as bytes arrive."""
         return self.size, _size(self.journal_path)

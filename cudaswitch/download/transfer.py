@@ -172,18 +172,23 @@ class Transfer:
                 "the server does not state its length, so a truncated file would go unnoticed",
                 "give the file's hash with --sha256",
             )
-        self._check_promise(response, record.size, record.size or 0)
+        self._check_promise(response, record.size, record.size or 0, freed=self.part.on_disk)
         self.part.begin(record)
         return record
 
-    def _check_promise(self, response: requests.Response, total: int | None, todo: int) -> None:
-        """Refuse, before a byte is kept, what cannot end well; `todo` is what is left, in bytes."""
+    def _check_promise(
+        self, response: requests.Response, total: int | None, todo: int, *, freed: int = 0
+    ) -> None:
+        """Refuse, before a byte is kept, what cannot end well.
+
+        `todo` is what is left, and `freed` what it takes the place of, in bytes.
+        """
         refuse_coding(self.url, response)
         if self.size is not None and total not in (None, self.size):
             raise self._rejected(f"it has {total} bytes, but {self.size} were expected")
         if (total or 0) > self.limits.size:
             raise self._rejected(f"it has {total} bytes, over the limit of {self.limits.size}")
-        free = shutil.disk_usage(self.cache.root).free
+        free = shutil.disk_usage(self.cache.root).free + freed
         if todo > free:
             raise StoreError(
                 f"the download needs {todo} bytes, but `{self.cache.root}` has {free} left",

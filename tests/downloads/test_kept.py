@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import socket
@@ -159,14 +160,14 @@ def test_a_limit_on_the_size_of_files_is_one_clear_line(server: Server, cache: P
 
 
 FULL_DISK = """
-mkdir -p "$1" && mount -t tmpfs -o size=600k none "$1" && exec "$2" -c '
+mkdir -p "$1" && mount -t tmpfs -o size=$4 none "$1" && exec "$2" -c '
 import sys
 from pathlib import Path
 from cudaswitch.download.cache import url_key
 from cudaswitch.download.fetching import fetch
 from cudaswitch.errors import StoreError
 try:
-    fetch(sys.argv[1], Path(sys.argv[2]))
+    print(fetch(sys.argv[1], Path(sys.argv[2])).name)
 except StoreError as error:
     print(error.message)
 ' "$3" "$1"
@@ -175,11 +176,18 @@ except StoreError as error:
 
 @pytest.mark.parametrize("mode", ["ok", "chunked"])
 def test_a_real_full_disk(server: Server, tmp_path: Path, mode: str) -> None:
-    arguments = (tmp_path / "disk", sys.executable, server.url(mode))
+    arguments = (tmp_path / "disk", sys.executable, server.url(mode), "600k")
     done = in_own_mounts(FULL_DISK, *arguments, cwd=tmp_path)
     assert done.stderr == ""
     expected = {"ok": "the download needs 1048576 bytes, but", "chunked": "no space left in"}
     assert expected[mode] in done.stdout
+
+
+def test_what_is_there_of_an_older_file_makes_room(server: Server, tmp_path: Path) -> None:
+    """Where the disk has room for the file alone, half of the one before it is in nobody's way."""
+    arguments = (tmp_path / "disk", sys.executable, server.url("changing:etag"), "1300k")
+    done = in_own_mounts(FULL_DISK, *arguments, cwd=tmp_path)
+    assert (done.stdout.strip(), done.stderr) == (hashlib.sha256(server.content).hexdigest(), "")
 
 
 def test_a_cache_that_cannot_be_written(server: Server, tmp_path: Path) -> None:
