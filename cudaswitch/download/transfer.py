@@ -83,7 +83,7 @@ class Transfer:
                 try:
                     return self._attempt(session)
                 except (_DoubtError, ChangedError):
-                    self.part.drop()
+                    # What has arrived stays until the server delivers the file: it may refuse.
                     self.resume = False
                 except TransientError as cut:
                     # Progress resets the count, or no large file would arrive over a bad line.

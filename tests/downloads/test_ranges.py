@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from cudaswitch.download.cache import url_key
 from cudaswitch.download.fetching import fetch
-from cudaswitch.download.parts import Part, gaps
+from cudaswitch.download.parts import Part, Record, gaps
 from cudaswitch.download.ranges import CONNECTIONS, is_worth_it
 from cudaswitch.errors import SourceError
 from http_modes import random_bytes
@@ -68,6 +69,19 @@ def test_a_server_that_does_not_deliver_ranges(server: Server, cache: Path, kind
     assert path.read_bytes() == server.content
     assert len(server.asked) > 1
     assert left(cache) == [".json"]
+
+
+def test_a_refusal_costs_nothing_that_has_arrived(server: Server, cache: Path) -> None:
+    """A server that refuses for now, as without a login, may deliver the rest the next time."""
+    url = server.url("status:403")
+    (cache / "urls").mkdir(parents=True)
+    part = Part(cache / "urls" / f"{url_key(url)}.part")
+    part.begin(Record(url, "file.bin", len(CONTENT), etag='"x"'))
+    part.path.write_bytes(CONTENT[: 1 << 20])
+    part.journal_path.write_text("0 1000\n2000 9000\n")
+    with pytest.raises(SourceError, match="answered 403"):
+        fetch(url, cache)
+    assert Part(part.path).spans() == [(0, 1000), (2000, 9000)]
 
 
 def test_other_bytes_than_expected_are_refused(server: Server, cache: Path) -> None:
