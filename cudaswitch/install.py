@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from cudaswitch.contents import Contents, contents_of
 from cudaswitch.durable import sync_tree
 from cudaswitch.errors import ArchiveError, StoreError
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.paths import CONTENTS, MANIFEST
+from cudaswitch.paths import CONTENTS, MANIFEST, cache
 from cudaswitch.planning import NOTHING_SHARED, Recipe, Shared, Stock, release_of_pieces
 from cudaswitch.platforms import current_platform
 from cudaswitch.regular import toolkit_is_there
@@ -172,7 +172,8 @@ def identified(
 
     named = []
     for artifact in artifacts:
-        package = identify(artifact.path, artifact.origin)
+        with _damage_discarded(artifact):
+            package = identify(artifact.path, artifact.origin)
         _refuse_foreign(package, artifact, platform)
         _refuse_nameless(package, artifact)
         named.append((artifact, package))
@@ -263,7 +264,8 @@ def unpacked(artifact: Artifact, stage: Path) -> Package:
     (stage / "tree").mkdir()
     (stage / "info").mkdir()
     try:
-        package = unpack(artifact.path, stage / "tree", stage / "info", artifact.origin)
+        with _damage_discarded(artifact):
+            package = unpack(artifact.path, stage / "tree", stage / "info", artifact.origin)
     except ArchiveError as error:
         cause = error.__cause__
         if isinstance(cause, OSError) and cause.filename != str(artifact.path):
@@ -280,6 +282,20 @@ def unpacked(artifact: Artifact, stage: Path) -> Package:
     # Flush before the rename, and while nobody waits for the store.
     sync_tree(stage)
     return package
+
+
+@contextlib.contextmanager
+def _damage_discarded(artifact: Artifact) -> Iterator[None]:
+    """Let an archive that proves to be damaged leave the download cache, to be fetched anew."""
+    from cudaswitch.archives.faults import DamagedError  # noqa: PLC0415  # as above
+    from cudaswitch.download.cache import discard  # noqa: PLC0415  # as above
+
+    try:
+        yield
+    except ArchiveError as error:
+        if isinstance(error.__cause__, DamagedError):
+            discard(artifact.path, cache())
+        raise
 
 
 def make(store: OwnStore, recipe: Recipe, force: bool, undo: contextlib.ExitStack) -> None:

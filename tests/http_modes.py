@@ -86,11 +86,15 @@ def empty(handler: Handler, _: str) -> None:
     handler.head(200, ("Content-Length", 0))
 
 
-def flip(handler: Handler, _: str) -> None:
-    """The right length, one bit wrong."""
+def flip(handler: Handler, argument: str) -> None:
+    """The right length, one bit wrong; `flip:once` only the first time, under the right ETag."""
+    if argument == "once" and not handler.first:
+        handler.whole()
+        return
     data = bytearray(handler.data)
     data[len(data) // 2] ^= 1
-    handler.head(200, ("Content-Length", len(data)))
+    tags = handler.tagged() if argument == "once" else []
+    handler.head(200, ("Content-Length", len(data)), *tags)
     handler.body(bytes(data))
 
 

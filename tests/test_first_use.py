@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from checks import PYTHON
+import builders
+from checks import PYTHON, refused, succeeded
 from cudaswitch.errors import CudaswitchError, SourceError, StoreError
 from cudaswitch.sources import files
 from homes import Home
@@ -49,6 +51,19 @@ def test_the_same_file_is_welcome_again(tmp_path: Path) -> None:
     known = json.loads(record.read_bytes())
     assert known["sha256"] == hashlib.sha256(FIRST).hexdigest()
     assert "CSWSECRET" not in record.name + record.read_text()
+
+
+def test_what_was_damaged_on_its_way_is_fetched_again(home: Home, tmp_path: Path) -> None:
+    """An archive that a proxy changed has the right ETag, which must not count then."""
+    archive = builders.cudatoolkit_10_1(tmp_path)
+    with Server(archive.read_bytes()) as server:
+        url = server.url("flip:once", archive.name)
+        refused(home.run("install", url), "is damaged", hint="download it again")
+        succeeded(home.run("install", url))
+    damaged = shutil.copy(archive, tmp_path / "mine.tar.bz2")
+    os.truncate(damaged, 1000)
+    refused(home.run("install", damaged), "is damaged")
+    assert damaged.is_file()
 
 
 @pytest.mark.parametrize("scheme", ["file", "FILE"])

@@ -32,6 +32,7 @@ from cudaswitch.healing import heal
 from cudaswitch.locks import Lock, held
 from cudaswitch.ownership import refuse_sudo
 from cudaswitch.paths import listed
+from cudaswitch.toolkit import is_sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,6 +80,17 @@ def write_note(path: Path, text: str, *, lasting: bool = True) -> None:
         write_atomically(path, text, lasting=lasting)
     except OSError as error:
         raise StoreError(f"cannot write `{path}`: {error.strerror}") from None
+
+
+def discard(path: Path, root: Path) -> None:
+    """Delete a file of the cache at `root` that proved to be damaged; a file elsewhere stays.
+
+    If its URL is known, the server would only be asked whether that has changed.
+    """
+    file = path.resolve()
+    if file.parent == root.resolve() and is_sha256(file.name):
+        with contextlib.suppress(OSError):
+            file.unlink()
 
 
 class Cache:
