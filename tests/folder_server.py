@@ -15,7 +15,8 @@ class FolderServer(Running):
     """Serves what is in `root` at the moment of each request.
 
     `lists` lets it list folders. `asked` are the requests as (path, status), in order, `trusted`
-    the credentials that came with them; `instead` maps a path to what is sent in place of the file.
+    the credentials that came with them; `instead` maps a path to what is sent in place of the file,
+    `once` to what is sent once, under the file's own ETag.
     """
 
     def __init__(self, root: Path, *, lists: bool = False) -> None:
@@ -23,6 +24,7 @@ class FolderServer(Running):
         self.asked: list[tuple[str, int]] = []
         self.trusted: set[str] = set()
         self.instead: dict[str, bytes] = {}
+        self.once: dict[str, bytes] = {}
         self.http = _QuietServer(("127.0.0.1", 0), _Handler)
         self.http.owner = self  # type: ignore[attr-defined]
 
@@ -76,7 +78,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             span = f"bytes {start}-{len(content) - 1}/{len(content)}"
             self.answer(path, 206, content[start:], **{"ETag": tag, "Content-Range": span})
         else:
-            self.answer(path, 200, content, ETag=tag)
+            once: dict[str, bytes] = self.server.owner.once  # type: ignore[attr-defined]
+            self.answer(path, 200, once.pop(path, content), ETag=tag)
 
     def answer(self, path: str, status: int, body: bytes, **headers: str) -> None:
         self.server.owner.asked.append((path, status))  # type: ignore[attr-defined]

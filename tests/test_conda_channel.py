@@ -356,6 +356,14 @@ def test_limits(server: FolderServer, tmp_path: Path, monkeypatch: pytest.Monkey
         obtain(tmp_path, "10.1", channel)
 
 
+def test_an_index_that_was_damaged_on_its_way(server: FolderServer, tmp_path: Path) -> None:
+    """What came under the ETag of the right index is fetched again if it is none."""
+    server.once[SINGLE] = b"{"
+    with pytest.raises(SourceError, match="not a channel index"):
+        obtain(tmp_path, "10.1", f"{server.url}/defaults")
+    obtain(tmp_path, "10.1", f"{server.url}/defaults")
+
+
 def test_many_records_of_much_are_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     """Records that are wanted are limited in sum, though each is small; the others do not count."""
     monkeypatch.setattr("cudaswitch.sources.repodata.RECORDS_LIMIT", 1095)

@@ -341,6 +341,14 @@ def test_no_index_at_all(server: FolderServer, tmp_path: Path, content: bytes) -
         obtain(tmp_path, "12.4")
 
 
+def test_an_index_that_was_damaged_on_its_way(server: FolderServer, tmp_path: Path) -> None:
+    """What came under the ETag of the right index is fetched again if it is none."""
+    server.once[INDEX] = b"{"
+    with pytest.raises(SourceError, match="it is not an index"):
+        obtain(tmp_path, "12.4")
+    obtain(tmp_path, "12.4")
+
+
 def test_entries_of_other_kinds(server: FolderServer, tmp_path: Path) -> None:
     index = json.loads((server.root / INDEX.lstrip("/")).read_text())
     odd = copy.deepcopy(index)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from cudaswitch import settings
 from cudaswitch.archives.components import PIECES, named_component
 from cudaswitch.compat.redist import FIRST_TOOLKIT, known_releases
+from cudaswitch.download.cache import discard
 from cudaswitch.download.fetching import fetch
 from cudaswitch.download.pages import read_page
 from cudaswitch.download.several import WantedFile, at_once
@@ -240,7 +241,11 @@ def _indexes(product: str, releases: list[Version], offline: bool) -> Iterator[I
 def _index(product: str, release: Version, offline: bool) -> Index:
     url = f"{_folder(product)}redistrib_{release}.json"
     path = fetch(url, cache(), limit=LIMIT, offline=offline, show=False)
-    return read_index(path.read_bytes(), product, release, url)
+    try:
+        return read_index(path.read_bytes(), product, release, url)
+    except SourceError:
+        discard(path, cache())
+        raise
 
 
 def _toolkit(index: Index, platform: str) -> dict[str, list[str]]:

@@ -20,7 +20,7 @@ from cudaswitch.archives.components import is_cuda
 from cudaswitch.archives.faults import FaultError
 from cudaswitch.archives.streams import Source, decoded
 from cudaswitch.download.access import ANYBODY, Access
-from cudaswitch.download.cache import write_note
+from cudaswitch.download.cache import discard, write_note
 from cudaswitch.download.fetching import fetch
 from cudaswitch.download.urls import redact
 from cudaswitch.errors import NotFoundError, SourceError, UnreachableError
@@ -67,6 +67,7 @@ def read_channel(folder: str, *, offline: bool, access: Access = ANYBODY) -> Rec
         try:
             return _kept(path, partial(_whole, form))
         except (FaultError, ValueError, RecursionError) as error:
+            discard(path, cache())
             raise SourceError(
                 f"cannot use `{redact(url)}`: it is not a channel index ({error})",
                 "check the channel, or ask the server's administrator",
@@ -90,7 +91,10 @@ def _sharded(folder: str, offline: bool, access: Access) -> Records | None:
     read = partial(shards.read_shards, url=url, offline=offline, access=access)
     try:
         return _kept(path, read)
-    except (SourceError, FaultError, ValueError, RecursionError):
+    except SourceError:
+        return None
+    except (FaultError, ValueError, RecursionError):
+        discard(path, cache())
         return None
 
 
