@@ -23,7 +23,10 @@ def random_bytes(size: int, seed: int = 0) -> bytes:
 
 
 def cut(handler: Handler, argument: str) -> None:
-    """Half of the body, the first time or (`cut:always`) every time."""
+    """Half of the body, the first time or (`cut:always`) every time; then `cut:page` is a page."""
+    if argument == "page" and not handler.first:
+        html(handler, "")
+        return
     short = handler.first or argument == "always"
     handler.whole(send=HALF if short else 1.0)
 

@@ -38,6 +38,7 @@ from cudaswitch.errors import SourceError, StoreError, UnreachableError
 
 _WEB_PAGE = (b"<!doctype", b"<html", b"<head", b"<?xml")
 _SNIFF = 64
+_BY_HAND = "check the URL, or download it by hand"
 _HASHED_AT_ONCE = 16 << 20
 _BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt}{unit} [{elapsed}<{remaining}, {rate_fmt}]"
 """tqdm's usual one, and the unit of the sizes. Where no total is known, its usual one has that."""
@@ -179,15 +180,17 @@ class Transfer:
     def _check_promise(
         self, response: requests.Response, total: int | None, todo: int, *, freed: int = 0
     ) -> None:
-        """Refuse, before a byte is kept, what cannot end well.
+        """Refuse, before a byte is kept, what cannot end well; what arrived before stays.
 
         `todo` is what is left, and `freed` what it takes the place of, in bytes.
         """
         refuse_coding(self.url, response)
         if self.size is not None and total not in (None, self.size):
-            raise self._rejected(f"it has {total} bytes, but {self.size} were expected")
+            reason = f"it has {total} bytes, but {self.size} were expected"
+            raise refused(self.url, reason, _BY_HAND)
         if (total or 0) > self.limits.size:
-            raise self._rejected(f"it has {total} bytes, over the limit of {self.limits.size}")
+            reason = f"it has {total} bytes, over the limit of {self.limits.size}"
+            raise refused(self.url, reason, _BY_HAND)
         free = shutil.disk_usage(self.cache.root).free + freed
         if todo > free:
             raise StoreError(
@@ -292,9 +295,8 @@ class Transfer:
         whole = record._replace(sha256=sha256, size=self.part.size)
         return self.cache.publish(self.part, self.url, whole)
 
-    def _rejected(
-        self, reason: str, hint: str = "check the URL, or download it by hand"
-    ) -> SourceError:
+    def _rejected(self, reason: str, hint: str = _BY_HAND) -> SourceError:
+        """Drop what has arrived, and return why."""
         self.part.drop()
         return refused(self.url, reason, hint)
 

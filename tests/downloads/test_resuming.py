@@ -13,6 +13,7 @@ import pytest
 
 from checks import succeeded
 from cudaswitch.download.fetching import fetch
+from cudaswitch.errors import SourceError
 from downloads.served import CONTENT, HASH, leave_part, parts, whole_files
 from homes import Home
 from http_server import Server
@@ -48,6 +49,18 @@ def test_a_part_longer_than_the_file_is_taken_from_zero(server: Server, cache: P
     [part] = parts(cache)
     part.write_bytes(bytes(2 * len(CONTENT)))
     assert fetch(server.url("cut"), cache).read_bytes() == CONTENT
+
+
+def test_an_answer_of_another_size_costs_nothing_that_has_arrived(
+    server: Server, cache: Path
+) -> None:
+    """A proxy's page in place of a file of known size is refused, and the part stays."""
+    url = server.url("cut:page")
+    leave_part(cache, url)
+    with pytest.raises(SourceError, match=f"77 bytes, but {len(CONTENT)} were expected"):
+        fetch(url, cache, sha256=HASH, size=len(CONTENT))
+    [part] = parts(cache)
+    assert part.read_bytes() == CONTENT[: len(CONTENT) // 2]
 
 
 def test_a_broken_note_is_taken_from_zero(server: Server, cache: Path) -> None:
