@@ -287,12 +287,12 @@ def unpacked(artifact: Artifact, stage: Path) -> Package:
 @contextlib.contextmanager
 def _damage_discarded(artifact: Artifact) -> Iterator[None]:
     """Let an archive that proves to be damaged leave the download cache, to be fetched anew."""
-    from cudaswitch.archives.faults import DamagedError  # noqa: PLC0415  # as above
-    from cudaswitch.download.cache import discard  # noqa: PLC0415  # as above
-
     try:
         yield
     except ArchiveError as error:
+        from cudaswitch.archives.faults import DamagedError  # noqa: PLC0415  # faults alone need it
+        from cudaswitch.download.cache import discard  # noqa: PLC0415  # damage alone needs it
+
         if isinstance(error.__cause__, DamagedError):
             discard(artifact.path, cache())
         raise

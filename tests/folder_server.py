@@ -26,7 +26,7 @@ class FolderServer(Running):
         self.instead: dict[str, bytes] = {}
         self.once: dict[str, bytes] = {}
         self.http = _QuietServer(("127.0.0.1", 0), _Handler)
-        self.http.owner = self  # type: ignore[attr-defined]
+        self.http.owner = self
 
     @property
     def url(self) -> str:
@@ -39,6 +39,7 @@ class FolderServer(Running):
 
 class _QuietServer(http.server.ThreadingHTTPServer):
     daemon_threads = True
+    owner: FolderServer
 
     def handle_error(self, *_: object) -> None:
         """A client that hangs up is what many tests want."""
@@ -46,12 +47,13 @@ class _QuietServer(http.server.ThreadingHTTPServer):
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    server: _QuietServer
 
     def log_message(self, *_: object) -> None:
         pass
 
     def do_GET(self) -> None:
-        owner: FolderServer = self.server.owner  # type: ignore[attr-defined]
+        owner = self.server.owner
         path = unquote(urlsplit(self.path).path)
         for name in ("Authorization", "Proxy-Authorization"):
             owner.trusted.update(self.headers.get_all(name, []))
@@ -78,11 +80,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             span = f"bytes {start}-{len(content) - 1}/{len(content)}"
             self.answer(path, 206, content[start:], **{"ETag": tag, "Content-Range": span})
         else:
-            once: dict[str, bytes] = self.server.owner.once  # type: ignore[attr-defined]
-            self.answer(path, 200, once.pop(path, content), ETag=tag)
+            self.answer(path, 200, self.server.owner.once.pop(path, content), ETag=tag)
 
     def answer(self, path: str, status: int, body: bytes, **headers: str) -> None:
-        self.server.owner.asked.append((path, status))  # type: ignore[attr-defined]
+        self.server.owner.asked.append((path, status))
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)

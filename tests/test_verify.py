@@ -16,7 +16,6 @@ from typing import NoReturn
 
 import pytest
 
-import builders
 from adoptable import smallest
 from checks import refused, snapshot, succeeded
 from cudaswitch.toolkit import Entry
@@ -25,7 +24,7 @@ from folder_server import FolderServer
 from homes import Home
 from preloaded import preloaded
 from stock import BARE, FULL
-from verifying import CUDNN, LIBRARY, findings, flip
+from verifying import CUDNN, LIBRARY, findings, flip, with_its_own_path
 
 KIT = "toolkits/10.1.243+cudnn7.6.5"
 
@@ -211,11 +210,7 @@ def test_an_adopted_toolkit_is_said_to_be_unverified(home: Home, tmp_path: Path)
 
 def test_files_with_the_toolkits_own_path(home: Home, tmp_path: Path) -> None:
     """A file with conda's placeholder differs from store to store, and is verified all the same."""
-    prefix = "/opt/build/" + "placehold_" * 20
-    script = builders.File(f"#!/bin/sh\necho {prefix}/bin\n".encode(), placeholder=prefix)
-    tree = {"bin/nvcc.profile": script, "lib/libcudart.so.10.1": b"x"}
-    package = builders.conda_package(tmp_path, "cudatoolkit", "10.1.243", "0", "linux-64", tree)
-    succeeded(home.run("install", package))
+    succeeded(home.run("install", with_its_own_path(tmp_path, "#!/bin/sh\n")))
     file = home.store / "toolkits/10.1.243/bin/nvcc.profile"
     assert f"echo {file.parent}\n" in file.read_text()
     assert findings(home) == set()

@@ -13,7 +13,7 @@ from adoptable import toolkit, write
 from checks import snapshot, succeeded
 from homes import Home, make_home
 from stock import BARE, kit
-from verifying import CUDNN, LIBRARY, findings, flip
+from verifying import CUDNN, LIBRARY, findings, flip, with_its_own_path
 
 
 def unlinked(link: Path) -> None:
@@ -50,11 +50,7 @@ def test_a_copy_of_a_folder_of_the_same_toolkit(stocked: Home, link: str) -> Non
 
 def test_a_store_that_others_reach_through_a_link(home: Home, tmp_path: Path) -> None:
     """Files with the toolkit's own path have it as the one who installed it spelled the store."""
-    prefix = "/opt/build/" + "placehold_" * 20
-    script = builders.File(f"echo {prefix}/bin\n".encode(), placeholder=prefix)
-    tree = {"bin/nvcc.profile": script, "lib/libcudart.so.10.1": b"x"}
-    package = builders.conda_package(tmp_path, "cudatoolkit", "10.1.243", "0", "linux-64", tree)
-    succeeded(home.run("install", package))
+    succeeded(home.run("install", with_its_own_path(tmp_path)))
     link, user = tmp_path / "link", make_home(tmp_path / "user")
     link.symlink_to(home.store)
     succeeded(home.run("verify", CUDASWITCH_HOME=str(link)))

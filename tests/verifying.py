@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+import builders
 from checks import Done
 from homes import Home
 
@@ -31,3 +32,11 @@ def found_by(done: Done, home: Home) -> set[tuple[str, str]]:
 
 def findings(home: Home, *arguments: str) -> set[tuple[str, str]]:
     return found_by(home.run("verify", "--json", *arguments), home)
+
+
+def with_its_own_path(folder: Path, before: str = "") -> Path:
+    """Write a conda package of a toolkit whose nvcc.profile holds the folder that it is put in."""
+    prefix = "/opt/build/" + "placehold_" * 20
+    script = builders.File(f"{before}echo {prefix}/bin\n".encode(), placeholder=prefix)
+    tree = {"bin/nvcc.profile": script, "lib/libcudart.so.10.1": b"x"}
+    return builders.conda_package(folder, "cudatoolkit", "10.1.243", "0", "linux-64", tree)

@@ -34,7 +34,7 @@ def _toolkit_first(facts: Facts) -> Iterator[Found]:
 
     What comes from elsewhere, such as the loader's cache, comes after the environment's own.
     """
-    listed = {os.path.realpath(one.path) for one in facts.library_path}
+    listed = {os.path.realpath(one.path) for one in facts.ld_library_path}
     ahead = [one for one in facts.strangers if _folder_of(one) in listed]
     if not ahead:
         return
@@ -42,7 +42,7 @@ def _toolkit_first(facts: Facts) -> Iterator[Found]:
         f"`{Path(one.asked_by).name}` gets `{one.path}` for {one.name}" for one in ahead[:3]
     )
     at_fault = set(map(_folder_of, ahead))
-    bad = [one for one in facts.library_path if os.path.realpath(one.path) in at_fault]
+    bad = [one for one in facts.ld_library_path if os.path.realpath(one.path) in at_fault]
     mend: str | Relist = without("LD_LIBRARY_PATH", *bad)
     if facts.applied and any(one.path.startswith(f"{facts.applied}/") for one in bad):
         mend = use_command(facts, _name_of(facts, facts.applied), " --libraries auto")

@@ -73,7 +73,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         variables=variables,
         shell=shell,
         path=folders.listed(variables, "PATH"),
-        library_path=folders.listed(variables, "LD_LIBRARY_PATH"),
+        ld_library_path=folders.listed(variables, "LD_LIBRARY_PATH"),
         homes=homes,
         nvcc=nvcc,
         ptxas=tuple(folders.tools("ptxas", variables)),

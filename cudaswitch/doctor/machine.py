@@ -235,7 +235,7 @@ def _stub_loaded(facts: Facts) -> Iterator[Found]:
     if found and "stubs" in Path(found.path).parts:
         links = [
             (one, library)
-            for one in facts.library_path
+            for one in facts.ld_library_path
             for library in one.libraries
             if library.real == found.path and "stubs" not in Path(one.path).parts
         ]

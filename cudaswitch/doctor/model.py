@@ -199,7 +199,7 @@ class Facts:
     variables: Mapping[str, str]
     shell: str
     path: tuple[Folder, ...]
-    library_path: tuple[Folder, ...]
+    ld_library_path: tuple[Folder, ...]
     homes: Mapping[str, Kit]
     nvcc: tuple[Tool, ...]
     ptxas: tuple[Tool, ...]

@@ -51,7 +51,7 @@ _OTHER_BUILDS = "cudaswitch compat torch"
 
 def _clean(facts: Facts, otherwise: str) -> str:
     """Leave CUDA's folders out of LD_LIBRARY_PATH; if there are none, do something else."""
-    cuda = [one for one in facts.library_path if one.libraries]
+    cuda = [one for one in facts.ld_library_path if one.libraries]
     return spell(facts, without("LD_LIBRARY_PATH", *cuda), {}) if cuda else otherwise
 
 

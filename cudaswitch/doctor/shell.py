@@ -22,7 +22,7 @@ _CONDA_LIBRARY = re.compile(r"/(?:(?:ana|mini)?conda|miniforge|(?:micro)?mamba)[
 
 
 def _folders(facts: Facts, name: str) -> tuple[Folder, ...]:
-    return facts.path if name == "PATH" else facts.library_path
+    return facts.path if name == "PATH" else facts.ld_library_path
 
 
 def _leaving_out(
@@ -91,7 +91,7 @@ _condas = _leaving_out("LD_LIBRARY_PATH", _is_conda_library, "{name} holds {fold
 
 def _two_toolkits(facts: Facts) -> Iterator[Found]:
     """Two folders that have the runtime, NVRTC or cuBLAS of different releases."""
-    listed = [one for one in facts.library_path if not _of_environment(facts, one)]
+    listed = [one for one in facts.ld_library_path if not _of_environment(facts, one)]
     for stem in ("libcudart", "libnvrtc", "libcublas"):
         having = [(one, one.versions_of(stem)) for one in listed]
         kits = [(one, found[-1]) for one, found in having if found]
@@ -124,7 +124,7 @@ def _of_environment(facts: Facts, folder: Folder) -> bool:
 def _mixed_cudnn(facts: Facts) -> Iterator[Found]:
     """A cuDNN library of one release beside sub-libraries of another of its major."""
     by_major: dict[str, dict[str, Folder]] = {}
-    for folder in facts.library_path:
+    for folder in facts.ld_library_path:
         for library in folder.libraries:
             match = re.search(r"/libcudnn[^/]*\.so\.((\d+)\.\d+\.\d+)", library.real)
             if match:
@@ -144,7 +144,7 @@ def _mixed_cudnn(facts: Facts) -> Iterator[Found]:
 
 def _wrong_soname(facts: Facts) -> Iterator[Found]:
     """A link to a library under the name of another, as the file's own SONAME tells."""
-    for folder in facts.library_path:
+    for folder in facts.ld_library_path:
         for library in folder.libraries:
             name, soname = library.name, library.soname
             is_link = Path(library.real).name != name
@@ -161,7 +161,7 @@ def _agree(name: str, soname: str) -> bool:
 
 
 def _libraries_on_path(facts: Facts) -> Iterator[Found]:
-    reached = facts.library_path
+    reached = facts.ld_library_path
     for folder in sorted(facts.path, key=lambda one: not _is_of_active(facts, one)):
         own = [one.name for one in folder.libraries if ".so" in one.name]
         if not own or folder.tools or _is_among(folder, reached):
@@ -182,7 +182,7 @@ def _is_among(folder: Folder, others: tuple[Folder, ...]) -> bool:
 
 def _stays(facts: Facts, reached: tuple[Folder, ...], listing: tuple[Folder, ...]) -> bool:
     """Tell whether the rules for LD_LIBRARY_PATH find nothing new in a longer one."""
-    now, then = (replace(facts, library_path=folders) for folders in (reached, listing))
+    now, then = (replace(facts, ld_library_path=folders) for folders in (reached, listing))
     return all(
         {one.evidence for one in check(then)} <= {one.evidence for one in check(now)}
         for check in (_stubs, _condas, _two_toolkits, _mixed_cudnn, _wrong_soname, _old_compat)
@@ -201,7 +201,7 @@ def _preloaded(facts: Facts) -> Iterator[Found]:
 def _old_compat(facts: Facts) -> Iterator[Found]:
     """NVIDIA's compat folder holds a driver library that is older than the driver."""
     driver = Version(facts.needs.driver) if facts.needs.driver else None
-    for folder in facts.library_path:
+    for folder in facts.ld_library_path:
         versions = folder.versions_of("libcuda")
         newest = next((one for one in reversed(versions) if one.major >= 100), None)
         if not driver or not newest or newest.starts_with(driver):
