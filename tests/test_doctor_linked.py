@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cudaswitch.doctor.folders import is_inside
 from doctoring import CASES, Patient
 from doctoring.patient import OwnEnv
 
@@ -89,3 +90,17 @@ def test_a_kernel_starts_it(linked: Linked) -> None:
     (linked.patient.work / "other/bin").mkdir(parents=True)
     (linked.patient.work / "other/bin/python").symlink_to(f"{linked.real}/bin/python")
     assert linked.codes() == []
+
+
+def test_what_is_inside_a_folder(tmp_path: Path) -> None:
+    """By the names of links that lead to the folder, through it, and into it from elsewhere."""
+    (tmp_path / "env/lib").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to("env")
+    (tmp_path / "lib").symlink_to("env/lib")
+    (tmp_path / "env/out").symlink_to("../elsewhere")
+    env = str(tmp_path / "env")
+    inside = ("env", "env/lib", "link/lib", "lib", "lib/x.so", "env/out/x.so")
+    assert [at for at in inside if not is_inside(f"{tmp_path}/{at}", env)] == []
+    assert is_inside(f"{env}/lib", f"{tmp_path}/link")
+    assert not any(is_inside(f"{tmp_path}/{at}", env) for at in ("elsewhere/x.so", "env2/lib"))

@@ -23,10 +23,12 @@ def wheel(folder: Path, piece: str, version: str) -> Path:
     return builders.wheel(folder, name, version, "py3-none-manylinux1_x86_64", tree=library)
 
 
-def conda(folder: Path, name: str, tree: builders.Tree, version: str = "12.4.131") -> Path:
+def conda(
+    folder: Path, name: str, tree: builders.Tree, version: str = "12.4.131", build: str = "0"
+) -> Path:
     depends = [f"{name}-impl {version}"]
     return builders.conda_package(
-        folder, name, version, "0", "linux-64", tree, depends=depends, form="conda"
+        folder, name, version, build, "linux-64", tree, depends=depends, form="conda"
     )
 
 
@@ -67,11 +69,17 @@ def test_condas_parts_of_one_component_stay_together(home: Home, tmp_path: Path)
         "cuda-cudart-dev": "include/cuda_runtime.h",
         "cuda-cudart-static": "lib/libcudart_static.a",
     }
-    *first, static = (conda(tmp_path, name, {at: b"x"}) for name, at in parts.items())
+    *first, static = (
+        conda(tmp_path, name, {at: b"x", f"share/{name}": b"x"}) for name, at in parts.items()
+    )
     assert succeeded(home.run("install", nvcc, *first)) == ["12.4.131"]
     assert succeeded(home.run("install", nvcc, static)) == ["12.4.131"]
     toolkit = home.store / "toolkits/12.4.131"
+    rebuilt = conda(tmp_path, "cuda-cudart", {parts["cuda-cudart"]: b"rebuilt"}, build="1")
+    assert succeeded(home.run("install", nvcc, rebuilt)) == ["12.4.131"]
     assert [at for at in parts.values() if not (toolkit / at).is_file()] == []
+    assert (toolkit / parts["cuda-cudart"]).read_bytes() == b"rebuilt"
+    assert not (toolkit / "share/cuda-cudart").exists()
     # Those of another version give way: they belong together.
     newer = conda(tmp_path, "cuda-cudart-dev", {"include/cuda_runtime.h": b"newer"}, "12.4.132")
     assert succeeded(home.run("install", nvcc, newer)) == ["12.4.131"]

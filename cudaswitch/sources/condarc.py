@@ -86,7 +86,7 @@ def read_condarc(variables: Mapping[str, str]) -> Condarc:
 
 
 def _override(found: dict[str, Any], variables: Mapping[str, str]) -> None:
-    """Let the variables change what files say; a setting's usual name is the stronger one."""
+    """Let the variables change what files say. (conda refuses two names of one setting.)"""
     for name in (*_ALIASES, *_LISTS, *_VARIABLES):
         setting, variable = _ALIASES.get(name, name), f"CONDA_{name.upper()}"
         text = variables.get(variable)

@@ -270,7 +270,7 @@ STACKS = {
     "with a pin of its own": ("torch +pin:tools", 0),
     "with a virtualenv": ("pin:torch venv", 0),
     "with a virtualenv that brings some": ("pin:python +tools venv+", None),
-    "with a virtualenv below that brings some": ("venv+ tools use", None),
+    "with a virtualenv below that brings some": ("venv+ tools /bin use", None),
     "with a virtualenv between": ("torch venv +tools use", 0),
     "with a pin and a virtualenv between": ("pin:torch venv +tools", 0),
     "with wheels in a virtualenv between": ("python venv+ +tools use", None),
@@ -297,7 +297,7 @@ def test_what_an_environment_is_stacked_on(session: Session, tmp_path: Path, sta
         name = word.rpartition(":")[2].lstrip("+")
         if ":" in word:
             person.pin("10.1", made[name])
-        enter = "cudaswitch use 10.1"
+        enter = shell.prepend("PATH", word) if word == "/bin" else "cudaswitch use 10.1"
         if name in made:
             enter = conda.activate(shell, made[name], stack="+" in word)
         elif "venv" in word:
