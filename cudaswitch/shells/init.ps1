@@ -180,6 +180,8 @@ function global:__cudaswitch_standing {
 # Drop what belongs to an environment that was left, take up what is asked for, settle.
 function global:__cudaswitch_look {
     Set-StrictMode -Off
+    # A refusal has been printed: the user's preference would report its exit status beside it.
+    $PSNativeCommandUseErrorActionPreference = $false
     __cudaswitch_store
     $on = "$env:_CUDASWITCH_ON"
     $was = "$global:_cudaswitch_seen||".Split('|')
@@ -321,6 +323,7 @@ function global:cudaswitch {
             $want = if ($words.Count -eq 2) { __cudaswitch_ready $words[1] }
             if (-not $want) {
                 $rest = @($words | Select-Object -Skip 1)
+                $PSNativeCommandUseErrorActionPreference = $false
                 $want = & (__cudaswitch_located) want --for-use @rest
                 if ($LASTEXITCODE) { return }
             }
