@@ -11,6 +11,7 @@ import hashlib
 import shutil
 import time
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from threading import Event, RLock
 from typing import NoReturn
@@ -131,16 +132,16 @@ class Transfer:
             if status == 304 and self.known is not None:
                 return self.cache.root / self.known.sha256
             if status == 206 and note is not None and offset:
-                record = self._continue(response, offset, note)
+                record, head = self._continue(response, offset, note), b""
             elif status == 200:
                 offset, digest = 0, hashlib.sha256()
-                record = self._begin(response)
+                record, head = self._begin(response)
             elif status == 416 and offset:
                 raise _DoubtError
             else:
                 raise broken(self.url, response)
             may_split = self.resume and takes_ranges(response) and _is_validated(record)
-            whole = self._receive(response, offset, digest, record, may_split=may_split)
+            whole = self._receive(response, head, offset, digest, record, may_split=may_split)
         if not whole:
             return self._in_ranges(record, digest)
         return self._finish(record, digest.hexdigest(), resumed=offset > 0)
@@ -165,7 +166,8 @@ class Transfer:
         self._check_promise(response, total, total - offset)
         return note._replace(size=total)
 
-    def _begin(self, response: requests.Response) -> Record:
+    def _begin(self, response: requests.Response) -> tuple[Record, bytes]:
+        """Empty the part for a file, unless its first bytes, which are returned, are a page's."""
         record = begun_record(self.url, response)
         if record.size is None and not (response.raw.chunked or self.size or self.sha256):
             raise refused(
@@ -174,8 +176,22 @@ class Transfer:
                 "give the file's hash with --sha256",
             )
         self._check_promise(response, record.size, record.size or 0, freed=self.part.on_disk)
+        head = self._head(response)
         self.part.begin(record)
-        return record
+        return record, head
+
+    def _head(self, response: requests.Response) -> bytes:
+        head, pace = b"", Pace(self.limits)
+        while len(head) < _SNIFF and (piece := read_some(response, self.limits)):
+            head += piece
+            pace.check(len(piece))
+        if head.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(_WEB_PAGE):
+            raise refused(
+                self.url,
+                "the server sent a web page instead of the file",
+                "open the URL in a browser: a login page or a portal may be in front",
+            )
+        return head
 
     def _check_promise(
         self, response: requests.Response, total: int | None, todo: int, *, freed: int = 0
@@ -238,26 +254,24 @@ class Transfer:
     def _receive(
         self,
         response: requests.Response,
+        head: bytes,
         offset: int,
         digest: hashlib._Hash,
         record: Record,
         *,
         may_split: bool,
     ) -> bool:
-        """Append the body to the part, counting, hashing and timing it.
+        """Append the body to the part, counting, hashing and timing it; `head` has been read.
 
         Returns False if, after a while, more connections are worth it for the rest.
         """
         total = record.size if self.size is None else self.size
         most = self.limits.size if total is None else total
-        head, got = b"", offset
+        got, pieces = offset, iter(lambda: read_some(response, self.limits), b"")
         pace, began = Pace(self.limits), time.monotonic()
         with self.part.path.open("r+b") as out, self._bar(record, offset) as bar:
             out.seek(offset)
-            while piece := read_some(response, self.limits):
-                if got < _SNIFF:
-                    head += piece[:_SNIFF]
-                    self._refuse_web_page(head)
+            for piece in chain([head] if head else [], pieces):
                 got += len(piece)
                 if got > most:
                     raise self._rejected(f"it is larger than {most} bytes")
@@ -276,13 +290,6 @@ class Transfer:
         if got == 0:
             raise self._rejected("the file is empty")
         return True
-
-    def _refuse_web_page(self, head: bytes) -> None:
-        if head.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(_WEB_PAGE):
-            raise self._rejected(
-                "the server sent a web page instead of the file",
-                "open the URL in a browser: a login page or a portal may be in front",
-            )
 
     def _finish(self, record: Record, sha256: str, *, resumed: bool) -> Path:
         if self.sha256 not in (None, sha256):

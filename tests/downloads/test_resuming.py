@@ -63,6 +63,19 @@ def test_an_answer_of_another_size_costs_nothing_that_has_arrived(
     assert part.read_bytes() == CONTENT[: len(CONTENT) // 2]
 
 
+@pytest.mark.parametrize("sha256", [None, HASH])
+def test_a_page_in_place_of_the_file_costs_nothing_that_has_arrived(
+    server: Server, cache: Path, sha256: str | None
+) -> None:
+    """Such as a login page, where nothing tells the file's size beforehand."""
+    url = server.url("cut:page")
+    leave_part(cache, url, sha256)
+    with pytest.raises(SourceError, match="sent a web page"):
+        fetch(url, cache, sha256=sha256)
+    [part] = parts(cache)
+    assert part.read_bytes() == CONTENT[: len(CONTENT) // 2]
+
+
 def test_a_broken_note_is_taken_from_zero(server: Server, cache: Path) -> None:
     leave_part(cache, server.url("cut"))
     [note] = cache.glob("urls/*.part.json")
