@@ -21,6 +21,7 @@ from cudaswitch.regular import toolkit_is_there
 from cudaswitch.sharing import shared
 from cudaswitch.staging import require_writable
 from cudaswitch.store import Store, all_stores, read_package, read_toolkit
+from cudaswitch.talk import say
 from cudaswitch.toolkit import METAPACKAGE, Package, Toolkit, target_of
 from cudaswitch.versions import Version
 
@@ -183,11 +184,18 @@ def identified(
 
 
 def _each_once(named: Sequence[tuple[Artifact, Package]]) -> list[tuple[Artifact, Package]]:
-    """Sort identified files by id, each package once; StoreError if two claim to be one."""
+    """Sort identified files by id, each package once; StoreError if two claim to be one.
+
+    conda ships one package in two containers, of which the newer is taken.
+    """
     found: dict[str, tuple[Artifact, Package]] = {}
-    for artifact, package in named:
-        rival, _ = found.setdefault(package.id, (artifact, package))
+    # Of conda's, the newer container is the first one here.
+    for artifact, package in sorted(named, key=lambda one: one[1].form):
+        rival, first = found.setdefault(package.id, (artifact, package))
         if rival is artifact or _hash_of(rival) == _hash_of(artifact):
+            continue
+        if (first.form, package.form) == ("conda", "conda-tar-bz2"):
+            say(f"`{artifact.origin}` is left out: `{rival.origin}` is {package.id}, too")
             continue
         raise StoreError(
             f"`{rival.origin}` and `{artifact.origin}` both claim to be {package.id}",

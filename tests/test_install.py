@@ -235,6 +235,19 @@ def test_the_other_container_of_a_package_is_the_same_package(home: Home, tmp_pa
     assert inodes_in(home.store) == inodes
 
 
+@pytest.mark.parametrize("first", FORMS)
+def test_of_both_containers_of_a_package_the_newer_is_taken(
+    home: Home, tmp_path: Path, first: Form
+) -> None:
+    """As where `*cudatoolkit*` names all that conda's package cache has of it."""
+    files = {form: made(tmp_path, form=form)[0] for form in sorted(FORMS, key=first.__ne__)}
+    done = home.run("install", *files.values())
+    assert succeeded(done) == BOTH[:1]
+    assert f"`{files['tar.bz2']}` is left out" in done.stderr
+    [record] = home.store.glob("packages/*/cudaswitch.json")
+    assert json.loads(record.read_text())["origin"] == str(files["conda"])
+
+
 def test_an_old_cudnn_archive_under_its_shorter_and_its_longer_name(
     home: Home, tmp_path: Path
 ) -> None:
