@@ -154,7 +154,7 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
     path = find_lock(lock_file, folder)
     mine = locked_for(path, [current_platform()])
     store = own_store()
-    missing = [kit for kit in mine if force or _present(store, kit) is None]
+    missing = [kit for kit in mine if force or not _present(store, kit)]
     if missing:
         refuse_unwritable(store.home)
     with workplace(cache()) as work:
@@ -169,8 +169,8 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
     fresh = dict(zip(missing, made, strict=True))
     names: dict[str, None] = {}
     for kit in mine:
-        if present := _present(store, kit) or next(reversed(fresh.get(kit, [])), None):
-            names[present.name] = None
+        there = _present(store, kit) or fresh.get(kit, [])[-1:]
+        names |= dict.fromkeys(one.name for one in there)
     if not names:
         tell_of_no_toolkit(store)
     for name in names:
@@ -189,14 +189,18 @@ def _release(kit: LockedToolkit) -> Version | None:
     return Version(kit.release) if kit.release else None
 
 
-def _present(store: Store, kit: LockedToolkit) -> Toolkit | None:
-    """Return the toolkit that is composed of just the locked packages."""
+def _present(store: Store, kit: LockedToolkit) -> list[Toolkit]:
+    """Return the toolkits that are composed of just the locked packages, if all of those are used.
+
+    That is one, or one for each cuDNN.
+    """
     hashes = {package.id: package.sha256 for package in store.packages()}
-    wanted = sorted(row.sha256 for row in kit.packages)
-    for one in store.toolkits():
-        if sorted(hashes.get(at, "") for at in one.packages) == wanted:
-            return one
-    return None
+    wanted = {row.sha256 for row in kit.packages}
+    made = {one: {hashes.get(at, "") for at in one.packages} for one in store.toolkits()}
+    made = {one: parts for one, parts in made.items() if parts <= wanted}
+    if wanted.difference(*made.values()):
+        return []
+    return [one for one, parts in made.items() if not any(map(parts.__lt__, made.values()))]
 
 
 @click.command(

@@ -12,6 +12,7 @@ from cudaswitch.lockfile import LockedToolkit, lock_text, locked, read_lock
 from cudaswitch.platforms import current_platform
 from folder_server import FolderServer
 from homes import Home
+from stock import newer_cudnn
 
 
 def test_what_is_named_twice_is_locked_once(
@@ -37,6 +38,21 @@ def test_one_file_under_several_names_is_locked_once(
     # What is installed from exactly these packages is left as it is, and nothing is fetched.
     file.unlink()
     assert succeeded(home.run("sync", cwd=tmp_path)) == ["10.1.243"]
+
+
+def test_two_cudnns_are_in_place_once_they_are_installed(
+    home: Home, tmp_path: Path, pair: list[Path]
+) -> None:
+    files = [Path(shutil.copy(file, tmp_path)) for file in (*pair, newer_cudnn(tmp_path / "new"))]
+    succeeded(home.run("lock", *files, cwd=tmp_path))
+    both = ["10.1.243+cudnn7.6.5", "10.1.243+cudnn7.6.6"]
+    assert succeeded(home.run("sync", cwd=tmp_path)) == both
+    # From here on there is nothing to install from.
+    for file in files:
+        file.unlink()
+    assert succeeded(home.run("sync", cwd=tmp_path)) == both
+    succeeded(home.run("remove", both[0]))
+    refused(home.run("sync", cwd=tmp_path), "there is no file", hint="check the path")
 
 
 @pytest.mark.parametrize("name", ["cuda.lock", "./cuda.lock"])
