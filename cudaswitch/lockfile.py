@@ -46,12 +46,13 @@ _WORD = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.+!-]{{0,{_LONGEST - 1}}}", re.ASCI
 _OTHER = re.compile(r"[^A-Za-z0-9_.+-]|^[.+-]", re.ASCII)
 _REQUEST = re.compile(r"[A-Za-z0-9_.+<>=!, -]{1,200}", re.ASCII)
 _FORMS = (
-    # conda packages, NVIDIA's archives, wheels, runfiles
+    # conda packages, NVIDIA's archives, cuDNN's older ones, wheels, runfiles
     re.compile(r"(?P<name>.+)-(?P<version>[^-]+)-(?P<build>[^-]+)\.(?:conda|tar\.bz2)"),
     re.compile(
         r"(?P<name>[a-z0-9_]+)-(?:linux|windows)-[a-z0-9_]+-(?P<version>[0-9.]+)"
         r"(?:_(?P<build>cuda[0-9.]+))?-archive\..+"
     ),
+    re.compile(r"(?P<name>cudnn)-(?P<build>[0-9.]+)-[^-]+-[^-]+-v(?P<version>[0-9.]+[0-9])\..+"),
     re.compile(
         r"(?P<name>[^-]+)-(?P<version>[^-]+)(?:-[0-9][^-]*)?-[^-]+-[^-]+-(?P<build>.+)\.whl"
     ),

@@ -39,6 +39,8 @@ GOOD = lock_text([KIT])
             "https://h/cuda_10.1.243_418.87.00_linux.run",
             *("cuda", "10.1.243", "418.87.00"),
         ),
+        ("file:///d/cudnn-10.1-linux-x64-v7.6.5.32.tgz", "cudnn", "7.6.5.32", "10.1"),
+        ("file:///d/cudnn-10.0-windows10-x64-v7.4.2.24.zip", "cudnn", "7.4.2.24", "10.0"),
         ("https://h/a%20b%22c.bin", "a_b_c.bin", "", ""),
     ],
 )
