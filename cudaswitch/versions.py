@@ -201,7 +201,7 @@ def parse_request(
     if not (is_version(base) or _is_name(base) or is_range):
         hint = "for example 10.1, 12.4.1, '>=11.2,<12', latest, auto or system"
         if base.startswith(("/", "~", ".")) and not base.startswith("~="):
-            hint = "to register an existing toolkit: cudaswitch adopt FOLDER"
+            hint = "name its version, which cudaswitch adopt FOLDER registers and prints"
         if base.endswith(".lock"):
             hint = f"to install what it lists: cudaswitch sync --lock {quote_request(base)}"
         raise RequestError(

@@ -372,7 +372,7 @@ def test_pins_that_cannot_be(lent: Home, tmp_path: Path, case: str) -> None:
         ("~/cuda", "adopt FOLDER"),
         ("~", "adopt FOLDER"),
         ("./cuda", "adopt FOLDER"),
-        ("/usr/local/cuda", "adopt FOLDER"),
+        ("/usr/local/cuda", "name its version, which cudaswitch adopt FOLDER registers"),
     ],
 )
 def test_what_is_no_request_is_answered_by_what_it_looks_like(
