@@ -130,7 +130,7 @@ def _run_plainly(arguments: list[str]) -> bool:
             from cudaswitch.formats import show_change  # noqa: PLC0415  # the same
             from cudaswitch.running import asked  # noqa: PLC0415  # the same
 
-            show_change(asked(request))
+            show_change(request, asked(request))
         case ["want", "--" | "--for-use" | "--file" | "--environment", asked_of] if (
             asked_of[:1] not in _FOR_CLICK
         ):

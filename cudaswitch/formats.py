@@ -12,6 +12,7 @@ from cudaswitch import shells, talk
 from cudaswitch.activation import EnvironmentChange, Want, gpu_variables, undone
 from cudaswitch.errors import RequestError
 from cudaswitch.running import change_here
+from cudaswitch.versions import quote_request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,14 +22,16 @@ if TYPE_CHECKING:
     _Spelling = Callable[[EnvironmentChange | None, Variables], str]
 
 
-def show_change(wanted: Want, shell: str | None = None, form: str | None = None) -> None:
-    """Print the change for a want in a format, or for a shell, by default the calling one."""
+def show_change(
+    request: str, wanted: Want, shell: str | None = None, form: str | None = None
+) -> None:
+    """Print the change for what a request wants, in a format or for a shell, by default ours."""
     name = shell or shells.running_shell(os.environ)
     if form or name in _FINISHED:
         spelled = FORMATS[form] if form else _FINISHED[name]
         talk.script(spelled(change_here(wanted), os.environ))
         return
-    row = shells.shell_named(name)
+    row = shells.shell_named(name, quote_request(request))
     talk.script(shells.use(row, str(wanted)))
 
 

@@ -40,9 +40,9 @@ def off() -> None:
 
 def _needs_integration(name: str, request: str) -> None:
     mine = shells.running_shell(os.environ)
-    shells.refuse_ksh(mine)
-    row = shells.ROWS[shells.SAME.get(mine, mine)]
     asked = "VERSION" if request == "-" else quote_request(request)
+    shells.refuse_ksh(mine, asked)
+    row = shells.ROWS[shells.SAME.get(mine, mine)]
     raise CudaswitchError(
         f"`{name}` changes the current shell, which has not loaded cudaswitch yet",
         ready.loading(row) or row.evaluate.format(request=asked),
@@ -154,4 +154,4 @@ def env(
     """
     if shell and form:
         raise click.UsageError("--shell and --format cannot be used together")
-    formats.show_change(running.asked(request, cudnn, libraries, gpus), shell, form)
+    formats.show_change(request, running.asked(request, cudnn, libraries, gpus), shell, form)

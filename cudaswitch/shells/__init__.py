@@ -79,16 +79,17 @@ TYPED = ROWS | {
 """Shells for which we know what to type; for a ksh, that is all we know."""
 
 _NO_KSH = "ksh cannot be switched: its functions have no `local`"
-_IN_KSH = TYPED["ksh"].evaluate.format(request="VERSION")
+_IN_KSH = TYPED["ksh"].evaluate.format
 
 
-def shell_named(name: str) -> Shell:
+def shell_named(name: str, request: str = "VERSION") -> Shell:
     """Return the row of a shell that runs texts of ours.
 
-    Raises ChoiceError for an unknown one, which names those that `env` supports.
+    Raises ChoiceError for an unknown one, which names those that `env` supports. `request` is what
+    was asked for, as one types it.
     """
     name = name.rpartition("/")[2]
-    refuse_ksh(name)
+    refuse_ksh(name, request)
     try:
         return SHELLS[SAME.get(name, name)]
     except KeyError:
@@ -115,10 +116,10 @@ def _unknown(name: str, offered: Iterable[str]) -> ChoiceError:
     return ChoiceError(f"unknown shell `{name}`", f"choose from {', '.join(offered)}")
 
 
-def refuse_ksh(name: str) -> None:
+def refuse_ksh(name: str, request: str = "VERSION") -> None:
     """Raise ChoiceError, which says what there is instead, for any kind of ksh."""
     if name in KSHES:
-        raise ChoiceError(_NO_KSH, _IN_KSH)
+        raise ChoiceError(_NO_KSH, _IN_KSH(request=request))
 
 
 def login_shell(variables: Mapping[str, str]) -> str:
@@ -313,7 +314,8 @@ def _unexported(family: str, text: str) -> str:
 
 def _out_of_ksh(text: str) -> str:
     """Let a ksh that evaluates the text of another shell say so, and do nothing else."""
-    said = f"printf 'cudaswitch: %s\\nhint: %s\\n' {quote_posix(_NO_KSH)} {quote_posix(_IN_KSH)}"
+    hint = quote_posix(_IN_KSH(request="VERSION"))
+    said = f"printf 'cudaswitch: %s\\nhint: %s\\n' {quote_posix(_NO_KSH)} {hint}"
     return f"case ${{KSH_VERSION:+k}} in\n'')\n{text};;\n*)\n{said} >&2\n\\false\n;;\nesac\n"
 
 

@@ -130,10 +130,17 @@ def test_hooks_do_nothing_where_functions_cannot_have_variables(
 
 @pytest.mark.parametrize("name", ["ksh", "mksh"])
 def test_a_ksh_is_told_so(person: Person, name: str) -> None:
-    for arguments in (["env", "10.1", "--shell", name], ["env", "10.1"], ["init", name]):
+    told = {
+        ("env", ">=10", "--shell", name): "'>=10'",
+        ("env", "10.1"): "10.1",
+        ("use", "10.1"): "10.1",
+        ("use", "-"): "VERSION",
+        ("init", name): "VERSION",
+    }
+    for arguments, request in told.items():
         done = person.home.run(*arguments, SHELL=f"/bin/{name}")
         message = "ksh cannot be switched"
-        refused(done, message, code=2, hint="cudaswitch exec VERSION -- ksh")
+        refused(done, message, code=2, hint=f"cudaswitch exec {request} -- ksh")
     asked = person.home.run("env", "10.1", "--format", "dotenv", SHELL=f"/bin/{name}")
     assert asked.returncode == 0
 
