@@ -6,7 +6,7 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -98,6 +98,8 @@ def compose(
             if where in leaves or entry.copy or entry.placeholder or where != inside:
                 for folder in (*parents(where), *parents(inside)):
                     whole.setdefault(folder, set()).add("")
+            for folder in _left_by(package, entry, where):
+                whole[folder].add("")
             leaves.setdefault(where, _Leaf(package, entry, tree / entry.path))
     # Where one package has a folder and another a link of that name, the link wins.
     leaves = {at: leaf for at, leaf in leaves.items() if leaves.keys().isdisjoint(parents(at))}
@@ -228,6 +230,17 @@ def _leads_to_itself(package: Package, entry: Entry, where: str) -> bool:
     if entry.target is None:
         return False
     return posixpath.basename(where) == _retarget(package, entry, where)
+
+
+def _left_by(package: Package, entry: Entry, where: str) -> Iterator[str]:
+    """Yield the folders that a link leads out of: linked whole, they would keep it in its package.
+
+    What it leads to may be in another one, or have the toolkit's path written into it.
+    """
+    if entry.target is not None:
+        retargeted = posixpath.join(posixpath.dirname(where), _retarget(package, entry, where))
+        meant = posixpath.normpath(retargeted)
+        yield from (each for each in parents(where) if not meant.startswith(f"{each}/"))
 
 
 def _retarget(package: Package, entry: Entry, where: str) -> str:

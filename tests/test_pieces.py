@@ -88,6 +88,30 @@ def test_condas_parts_of_one_component_stay_together(home: Home, tmp_path: Path)
     assert (toolkit / there[0]).read_bytes() == b"newer"
 
 
+def test_a_link_from_one_piece_to_another_leads_there(home: Home, tmp_path: Path) -> None:
+    """Also from a folder that no other piece has; as in NVIDIA's own `extras/CUPTI/lib64`."""
+    cupti: builders.Tree = {
+        "targets/x86_64-linux/lib/libcupti.so.12": b"x",
+        "extras/CUPTI/lib64/libcupti.so.12": builders.Link(
+            "../../../targets/x86_64-linux/lib/libcupti.so.12"
+        ),
+        "extras/CUPTI/lib64/libcudart.so": builders.Link("../../../lib/libcudart.so.12"),
+        "extras/CUPTI/include/cupti.h": b"x",
+        "extras/CUPTI/include/cupti_all.h": builders.Link("cupti.h"),
+    }
+    pieces = {"cuda-nvcc": {"bin/nvcc": b"x"}, "cuda-cudart": {"lib/libcudart.so.12": b"x"}}
+    files = [conda(tmp_path, *one) for one in {**pieces, "cuda-cupti": cupti}.items()]
+    assert succeeded(home.run("install", *files)) == ["12.4.131"]
+    toolkit = home.store / "toolkits/12.4.131"
+    for name in ("libcupti.so.12", "libcudart.so"):
+        there = toolkit / "extras/CUPTI/lib64" / name
+        assert there.resolve() == (toolkit / "lib64" / name).resolve()
+        assert there.read_bytes() == b"x"
+    assert (toolkit / "extras/CUPTI/include").is_symlink(), "which costs one link"
+    assert (toolkit / "extras/CUPTI/include/cupti_all.h").read_bytes() == b"x"
+    assert succeeded(home.run("verify")) == []
+
+
 @pytest.mark.parametrize("own", ["cuda_cccl", "cccl"])
 def test_cmake_finds_cccl_where_its_files_look_for_headers(
     home: Home, tmp_path: Path, own: str
