@@ -10,7 +10,12 @@ import pytest
 from cudaswitch.compat.architectures import architectures, gpu_name
 from cudaswitch.compat.carriers import carried_by
 from cudaswitch.compat.compilers import Bounds, glibc_limit, host_compilers
-from cudaswitch.compat.cudnn import built_for, unsupported_cuda, unsupported_gpus
+from cudaswitch.compat.cudnn import (
+    built_for,
+    first_without,
+    unsupported_cuda,
+    unsupported_gpus,
+)
 from cudaswitch.compat.drivers import corresponding, newest_served, required
 from cudaswitch.compat.frameworks import frameworks
 from cudaswitch.compat.sonames import differing, releases_with, soname
@@ -296,6 +301,16 @@ def test_cudnn_917_leaves_volta():
     for cudnn, oldest in (("9.17.1.4", "7.5"), ("9.24.0.43", "7.5"), ("9.10.2.21", "5.0")):
         assert unsupported_gpus(Version(cudnn), [Version("3.7")]).cc_min == Version(oldest)
         assert unsupported_gpus(Version(cudnn), [Version(oldest)]) is None
+
+
+def test_cudnn_89_leaves_kepler():
+    """Releases before it list 3.0 with CUDA 10 and 3.5 with 11, so a bare major serves both."""
+    for cudnn in ("8.9.7", "8.9.1"):
+        assert unsupported_gpus(Version(cudnn), [Version("3.7")]).cc_min == Version("5.0")
+    for cudnn in ("8", "8.0", "8.0.5", "8.2.4", "8.6.0", "7"):
+        assert unsupported_gpus(Version(cudnn), [Version("3.7")]) is None
+    assert first_without(Version("8"), [Version("3.7")]) == Version("8.6")
+    assert first_without(Version("8"), [Version("3.0")]) == Version("8.3")
 
 
 @pytest.mark.parametrize(

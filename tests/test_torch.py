@@ -134,6 +134,13 @@ def test_torch_wheels_that_hold_their_libraries_tell_the_cudnn(env):
     assert env.resolve().cudnn == "7"
 
 
+def test_torch_with_some_cudnn_8_inside_runs_on_a_gpu_that_the_newest_8_gave_up(env):
+    env.torch("1.7.1+cu110", "11.0")
+    env.file("torch/lib/libcudnn.so.8")
+    answer = env.resolve(driver="470.82.01", cc="3.7")
+    assert (answer.cudnn, answer.runs) == ("8", True)
+
+
 def test_the_runtime_of_every_cuda_11_has_the_name_of_11_0(env):
     env.dist("torch", "1.13.1a0+git49444c3")
     env.file("torch/lib/libcudart-e409450e.so.11.0")
