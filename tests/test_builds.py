@@ -163,6 +163,18 @@ def test_numba_cuda_uses_the_release_that_the_environment_brings(env, dist, cuda
 
 
 @pytest.mark.parametrize(
+    ("release", "cuda"), [("0.15.2", "12.9.86"), ("0.15.2", "11.8.89"), ("0.18.1", "11.8.89")]
+)
+def test_numba_cuda_misses_no_nvjitlink_that_its_extra_does_not_bring(env, release, cuda):
+    """Before 0.16 it opens none, and CUDA 11 has none."""
+    env.dist("numba-cuda", release)
+    for each in ("nvcc", "runtime", "nvrtc"):
+        env.dist(f"nvidia-cuda-{each}-cu{cuda[:2]}", cuda)
+    answer = env.resolve()
+    assert (answer.bundled, answer.caution) == (True, None)
+
+
+@pytest.mark.parametrize(
     "runtime", ["nvidia-cuda-runtime-cu12 12.9.79", "nvidia-cuda-nvcc-cu12 12.9.86"]
 )
 def test_numba_and_the_first_numba_cuda_look_into_no_wheels(env, runtime):

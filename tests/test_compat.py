@@ -142,6 +142,9 @@ def test_a_release_has_one_default_build_on_each_system():
         ("nvToolsExt", "8.0.61", "libnvToolsExt.so.1"),
         ("nvToolsExt", "10.1", "libnvToolsExt.so.1"),
         ("nvToolsExt", "12.0.1", "libnvToolsExt.so.1"),
+        ("nvJitLink", "12.0.1", "libnvJitLink.so.12"),
+        ("nvJitLink", "12", "libnvJitLink.so.12"),
+        ("nvJitLink", "11.8.0", None),
     ],
 )
 def test_the_name_of_a_library(library, cuda, name):
@@ -170,11 +173,12 @@ def test_libraries_that_another_release_has_under_another_name():
 
 
 def test_the_libraries_that_a_framework_is_bound_by_are_in_the_table():
-    known = {library for row in rows("sonames") for library in row["libraries"]}
+    named = read_table("sonames")["rows"]
+    known = {library for row in named for library in row["libraries"]}
     bound = {it for one in frameworks().values() if one.links for it in one.links.libraries}
     assert bound
     assert bound <= known
-    for row in rows("sonames"):
+    for row in named:
         for releases in row["sonames"].values():
             assert releases == [str(one) for one in sorted(map(Version, releases))]
 

@@ -22,6 +22,18 @@ def _table() -> dict[tuple[str, str], list[Version]]:
     }
 
 
+@lru_cache
+def _first() -> dict[str, Version]:
+    rows = rows_of(read_table("sonames"), "first")
+    return {library: Version(row["cuda"]) for row in rows for library in row["libraries"]}
+
+
+def is_in(library: str, cuda: Version) -> bool:
+    """Tell whether a CUDA release has a library; one that no row names is in all of them."""
+    first = _first().get(library)
+    return first is None or cuda >= first
+
+
 def releases_with(library: str, number: str) -> list[Version]:
     """List the CUDA releases, or whole majors, whose lib`library`.so.`number` has that SONAME.
 
@@ -31,7 +43,12 @@ def releases_with(library: str, number: str) -> list[Version]:
 
 
 def soname(library: str, cuda: Version) -> str | None:
-    """Return a library's SONAME in a CUDA release; None if a bare major leaves that open."""
+    """Return a library's SONAME in a CUDA release.
+
+    None if there is no such library, or a bare major leaves its name open.
+    """
+    if not is_in(library, cuda):
+        return None
     numbers = {
         number
         for (name, number), releases in _table().items()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from cudaswitch.compat.architectures import gpu_name
 from cudaswitch.compat.cudnn import first_without, unsupported_gpus
 from cudaswitch.compat.frameworks import OwnCuda, PrefixByPath, within
+from cudaswitch.compat.sonames import is_in
 from cudaswitch.compat.tables import cite
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.resolver.facts import Carried, Facts, FoundFramework, Reason
@@ -92,7 +93,8 @@ def left_out(found: FoundFramework, cuda: Version, facts: Facts) -> tuple[str, .
     wheels = [part for part in facts.carried if part.kind == "dist"]
     here = {part.component for part in wheels if _is_for(cuda, part)}
     here |= {"cudart"} if "cuda" in here else set()
-    return tuple(library for library in _below_home(found) if library not in here)
+    opened = (library for library in _below_home(found) if is_in(library, cuda))
+    return tuple(library for library in opened if library not in here)
 
 
 def finds_by_home(found: FoundFramework, cuda: Version, facts: Facts) -> bool:
