@@ -116,6 +116,17 @@ def test_a_toolkit_without_a_library_that_a_framework_opens(patient: Patient) ->
     assert "CS086" not in patient.codes(1)
 
 
+@pytest.mark.parametrize(
+    ("release", "code"), [("12.3.0", "CS041"), ("13.0.0", "CS086"), ("14.2.0", "CS086")]
+)
+def test_a_cupy_looks_for_the_runtime_up_to_12(patient: Patient, release: str, code: str) -> None:
+    env = patient.virtualenv()
+    env.dist("cupy-cuda12x", release)
+    patient.activate(env)
+    patient.in_shell("none")
+    assert patient.codes(1) == [code]
+
+
 def test_a_runtime_that_is_linked_into_a_framework_is_not_looked_for(patient: Patient) -> None:
     """A folder with cuBLAS alone is all that CTranslate2 needs."""
     env = patient.virtualenv()
