@@ -199,7 +199,7 @@ def _preloaded(facts: Facts) -> Iterator[Found]:
 
 
 def _old_compat(facts: Facts) -> Iterator[Found]:
-    """NVIDIA's compat folder holds a driver library that is older than the driver."""
+    """NVIDIA's compat folder holds a driver library that is of no newer branch than the driver."""
     driver = Version(facts.needs.driver) if facts.needs.driver else None
     for folder in facts.ld_library_path:
         versions = folder.versions_of("libcuda")
@@ -317,9 +317,10 @@ RULES = (
     Rule(
         "CS013",
         "error",
-        "A compat folder that is older than the driver",
-        "its libcuda serves to run a newer CUDA on an older driver; before a newer driver it"
-        " fails with error 803, `unsupported display driver / cuda driver combination`",
+        "A compat folder that is not for this driver",
+        "its libcuda serves to run a newer CUDA on a driver of an older branch; before one of its"
+        " own branch or a newer one it fails with error 803, `unsupported display driver / cuda"
+        " driver combination`",
         ("NVIDIA/libnvidia-container#117", "NVIDIA/nvidia-container-toolkit#1088"),
         _old_compat,
     ),
