@@ -36,7 +36,7 @@ def test_nccl_comes_by_what_the_shell_has(patient: Patient) -> None:
     patient.env |= {"CONDA_PREFIX": str(prefix), "PATH": f"{prefix}/bin:{patient.path}"}
     pasted = "libnccl.so.2: cannot open shared object file"
     for program in ("conda", "micromamba"):
-        assert patient.told(pasted)["fix"] == f"{program} install -c conda-forge nccl"
+        assert patient.told(pasted)["fix"] == f"{program} install -c conda-forge nccl=2"
         patient.env["MAMBA_EXE"] = "/m/micromamba"
 
 
@@ -71,6 +71,25 @@ def test_each_release_has_words_of_its_own(facts: Facts, code: str, text: str) -
     [finding] = explain(f"Building\n{text}\nDone\n", facts, [])
     assert finding.rule.code == code
     assert finding.fix
+
+
+@pytest.mark.parametrize(
+    ("library", "wheel"),
+    [
+        ("libcutensor.so.1", r"cutensor-cu\d\d==1\.\*"),
+        ("libcutensorMg.so.2", r"cutensor-cu\d\d==2\.\*"),
+        ("libnvshmem_host.so.3", r"nvidia-nvshmem-cu\d\d==3\.\*"),
+        ("libcusparseLt.so.0", r"nvidia-cusparselt-cu\d\d==0\.\*"),
+        ("libcudss.so.0", r"nvidia-cudss-cu\d\d==0\.\*"),
+        ("libcudss_mtlayer_gomp.so.1", r"nvidia-cudss-cu\d\d==1\.\*"),
+    ],
+)
+def test_a_wheel_s_major_is_the_number_of_its_library(
+    facts: Facts, library: str, wheel: str
+) -> None:
+    """cuDSS 1.0 has no libcudss.so.0, and cuTENSOR 2 no libcutensor.so.1."""
+    [finding] = explain(f"ImportError: {library}: cannot open shared object file", facts, [])
+    assert re.fullmatch(f"pip install '{wheel}'", finding.fix)
 
 
 REFUSED = (

@@ -171,17 +171,18 @@ def _pip(facts: Facts, words: str) -> str:
     return " ".join([pip(facts), *(word(facts, one) for one in words.split())])
 
 
-def _beside(facts: Facts, names: str) -> str:
+def _beside(facts: Facts, words: str) -> str:
     """Bring a library that is not part of a toolkit.
 
-    `names` are that of conda's package, and that of the wheel up to its `-cu12`.
+    `words` are the name of conda's package, that of the wheel up to its `-cu12`, and the major of
+    both, which is the number of the library.
     """
-    package, wheel = names.split()
+    package, wheel, major = words.split()
     if facts.environment and facts.environment.owner == "C":
-        return f"{conda_install(facts)} {package}"
+        return f"{conda_install(facts)} {package}={major}"
     needs, in_use = facts.resolution, used_now(facts)
     cuda = Version(needs.cuda) if needs.cuda else in_use or releases()[0]
-    return f"{pip(facts)} install {wheel}-cu{cuda.major}"
+    return f"{pip(facts)} install {word(facts, f'{wheel}-cu{cuda.major}=={major}.*')}"
 
 
 def _driver(facts: Facts, newest: str) -> str:
