@@ -29,6 +29,7 @@ from cudaswitch.doctor.parts import (
 from cudaswitch.doctor.releases import knowing, newest_run, release_with, runs, used_now
 from cudaswitch.doctor.spelling import (
     auto_command,
+    chain,
     changing,
     conda_install,
     pip,
@@ -261,14 +262,23 @@ def _led_to(facts: Facts, name: str, part: Part, *others: tuple[str, frozenset[s
     return _build(facts, str(used_now(facts) or ""), part)
 
 
-def _triton(facts: Facts, _: str) -> str:
-    """Name the ptxas of the active toolkit, else of one that is here, else bring one."""
-    kits = [kit.path for kit in reversed(having(facts, PTXAS))]
-    if facts.active and place(facts.active.has, PTXAS):
-        kits.insert(0, facts.active.home)
+def _triton(facts: Facts, gpu: str) -> str:
+    """Name the ptxas of the active toolkit, else of one that is here, else bring one.
+
+    `gpu` is what it has to have code for, 120 for 12.0, or "". From 10.0 on, Triton since 3.6
+    reads another variable (`get_ptxas` in triton/backends/nvidia/compiler.py).
+    """
+    active, in_use = facts.active, used_now(facts)
+    known = knowing(gpu) if gpu else []
+    known = [cuda for cuda in known if runs(facts, cuda)] or known
+    here = reversed(having(facts, PTXAS))
+    kits = [kit.path for kit in here if not gpu or Version(kit.version.minor) in known]
+    if active and place(active.has, PTXAS) and (not gpu or in_use in known):
+        kits.insert(0, active.home)
     if not kits:
-        return _build(facts, "", PTXAS)
-    return setting(facts, "TRITON_PTXAS_PATH", f"{kits[0]}/bin/ptxas")
+        return _gpu(facts, gpu) if gpu else _build(facts, "", PTXAS)
+    names = ["TRITON_PTXAS_PATH", *(["TRITON_PTXAS_BLACKWELL_PATH"] if int(gpu or 0) > 99 else [])]
+    return chain(facts, *(setting(facts, name, f"{kits[0]}/bin/ptxas") for name in names))
 
 
 def _unnumbered(facts: Facts, _: str, part: Part) -> str:
