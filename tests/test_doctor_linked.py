@@ -92,6 +92,19 @@ def test_a_kernel_starts_it(linked: Linked) -> None:
     assert linked.codes() == []
 
 
+def test_a_pinned_one_that_is_active_is_one(linked: Linked) -> None:
+    linked.patient.adopt("12.4.131")
+    linked.activate(conda=False)
+    linked.patient.run("pin", "12.4", "-p", linked.listed)
+    (linked.real / "etc/cudaswitch/core.fish").unlink()
+    path = linked.patient.home.path / "xdg-data/jupyter/kernels/mine/kernel.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"argv": [f"{linked.real}/bin/python", "-m", "ipykernel"]}))
+    assert linked.codes() == ["CS072", "CS084", "CS076"]
+    (linked.real / "bin/activate").write_text("# of another tool\n")
+    assert linked.codes() == ["CS072", "CS074", "CS084"]
+
+
 def test_what_is_inside_a_folder(tmp_path: Path) -> None:
     """By the names of links that lead to the folder, through it, and into it from elsewhere."""
     (tmp_path / "env/lib").mkdir(parents=True)

@@ -48,10 +48,10 @@ def pinned(variables: Mapping[str, str]) -> list[Environment]:
         if record.hooked is not None:
             with suppress(CudaswitchError):
                 one = environment_at(record.prefix)
-                found[one.prefix] = one
+                found[os.path.realpath(one.prefix)] = one
     for active in standing_environments(variables):
         if os.path.isfile(active.pin_file):
-            found[active.prefix] = active
+            found.setdefault(os.path.realpath(active.prefix), active)
     return list(found.values())
 
 

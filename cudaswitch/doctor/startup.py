@@ -170,7 +170,8 @@ def _not_loaded(facts: Facts) -> Iterator[Found]:
     if row.family and environment and origin.startswith(f"{environment.pin_file}:"):
         # Its hook was added or changed since it was activated. Other rules report a hook that
         # brings something else, or is not run: then it has to be pinned again first.
-        hooks = [it for it in facts.hooks if it.environment == environment]
+        at = os.path.realpath(environment.prefix)
+        hooks = [it for it in facts.hooks if os.path.realpath(it.environment.prefix) == at]
         if not any(it.gone or it.behind or it.unhooked for it in hooks):
             yield Found(evidence, activate_command(facts, environment))
         return
