@@ -11,12 +11,15 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
+import builders
 from checks import refused
 from cudaswitch.errors import SourceError
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import index, pypi
 from cudaswitch.sources.pip_process import _failure, pip_command, run_pip
+from cudaswitch.sources.pypi import _reported
 from cudaswitch.versions import parse_request
 from http_server import Server
 from mounts import NO_HOME, in_own_mounts
@@ -89,6 +92,22 @@ def test_a_pip_that_is_stopped_leaves_nothing(
         stop.set()
         assert isinstance(pip.exception(), SourceError)
     assert not list(tmp_path.glob("pip-*"))
+
+
+@pytest.mark.parametrize("said", ["in the environment", "in a file"])
+def test_a_pip_that_installs_for_the_user_still_says_what_it_would_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    """As set on many clusters; pip refuses to install for the user and into a folder at once."""
+    wheels, config = tmp_path / "wheels", tmp_path / "pip.conf"
+    builders.wheel(wheels, "nvidia-nvvm", "13.0.88", "py3-none-any", tree={"nvidia/x": b"x"})
+    config.write_text("[install]\nuser = true\n")
+    user = ("PIP_USER", "1") if said == "in the environment" else ("PIP_CONFIG_FILE", str(config))
+    for name, value in (("PIP_NO_INDEX", "1"), ("PIP_FIND_LINKS", str(wheels)), user):
+        monkeypatch.setenv(name, value)
+    pins = {"nvidia-nvvm": SpecifierSet("==13.0.88")}
+    [found] = _reported(pins, tmp_path, current_platform(), offline=False)
+    assert found.url == next(wheels.iterdir()).as_uri()
 
 
 def test_credentials_in_what_pip_says_are_taken_out() -> None:

@@ -32,6 +32,7 @@ _SETTINGS = {
     # These override what the user may have set for installing: we only read and download.
     "PIP_QUIET": "0",
     "PIP_REQUIRE_VIRTUALENV": "0",
+    "PIP_USER": "0",
 }
 MEMORY = 2 << 30
 """Bytes of memory that pip may have."""
