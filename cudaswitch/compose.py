@@ -45,19 +45,23 @@ def place(package: Package, path: str) -> str | None:
     `lib`, `lib64` or `targets/<triple>`; win-64 packages keep their layout. CCCL's wheels from
     13.2 on have a `lib` of their own, whose CMake files look for headers beside the common one.
     """
-    if package.root:
-        if not path.startswith(package.root + "/"):
-            return None
-        path = path[len(package.root) + 1 :]
-    if package.platform == "win-64":
-        return path
-    if _FOLDER_LINK.fullmatch(path):
+    inside = _inside(package, path)
+    if inside is None or package.platform == "win-64":
+        return inside
+    if _FOLDER_LINK.fullmatch(inside):
         return None
     for pattern, folder in ((_LIBRARY_FOLDER, "lib64"), (_INCLUDE_FOLDER, "include")):
-        match = pattern.fullmatch(path)
+        match = pattern.fullmatch(inside)
         if match:
             return f"{folder}/{match[1]}"
-    return path
+    return inside
+
+
+def _inside(package: Package, path: str) -> str | None:
+    """Return a path of a package below its root, None for one that is not there."""
+    if package.root and not path.startswith(package.root + "/"):
+        return None
+    return path[len(package.root) + 1 :] if package.root else path
 
 
 class _Leaf(NamedTuple):
@@ -88,13 +92,12 @@ def compose(
     whole: dict[str, set[str]] = {}
     for package, tree in parts:
         for entry in package.entries:
-            where = place(package, entry.path)
+            inside, where = _inside(package, entry.path), place(package, entry.path)
             # conda-forge has links in lib/ to files below targets/; here, both are one place.
-            if where is None or _leads_to_itself(package, entry, where):
+            if inside is None or where is None or _leads_to_itself(package, entry, where):
                 continue
             for folder in parents(where):
                 whole.setdefault(folder, set()).add(package.id)
-            inside = entry.path[len(package.root) + 1 :] if package.root else entry.path
             if where in leaves or entry.copy or entry.placeholder or where != inside:
                 for folder in (*parents(where), *parents(inside)):
                     whole.setdefault(folder, set()).add("")
@@ -248,7 +251,8 @@ def _retarget(package: Package, entry: Entry, where: str) -> str:
     if entry.target is None or entry.target.startswith("/"):
         return entry.target or ""
     meant = posixpath.normpath(posixpath.join(posixpath.dirname(entry.path), entry.target))
-    placed = place(package, meant)
+    # Folders such as `lib` are there in every toolkit, though none is a package's own.
+    placed = place(package, meant) or _inside(package, meant)
     if placed is None:
         return entry.target
     return posixpath.relpath(placed, posixpath.dirname(where) or ".")

@@ -96,6 +96,7 @@ def test_a_link_from_one_piece_to_another_leads_there(home: Home, tmp_path: Path
             "../../../targets/x86_64-linux/lib/libcupti.so.12"
         ),
         "extras/CUPTI/lib64/libcudart.so": builders.Link("../../../lib/libcudart.so.12"),
+        "targets/x86_64-linux/lib/cupti/headers": builders.Link("../../../../include"),
         "extras/CUPTI/include/cupti.h": b"x",
         "extras/CUPTI/include/cupti_all.h": builders.Link("cupti.h"),
     }
@@ -107,6 +108,7 @@ def test_a_link_from_one_piece_to_another_leads_there(home: Home, tmp_path: Path
         there = toolkit / "extras/CUPTI/lib64" / name
         assert there.resolve() == (toolkit / "lib64" / name).resolve()
         assert there.read_bytes() == b"x"
+    assert (toolkit / "lib64/cupti/headers").resolve() == (toolkit / "include").resolve()
     assert (toolkit / "extras/CUPTI/include").is_symlink(), "which costs one link"
     assert (toolkit / "extras/CUPTI/include/cupti_all.h").read_bytes() == b"x"
     assert succeeded(home.run("verify")) == []
