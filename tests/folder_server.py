@@ -16,7 +16,8 @@ class FolderServer(Running):
 
     `lists` lets it list folders. `asked` are the requests as (path, status), in order, `trusted`
     the credentials that came with them; `instead` maps a path to what is sent in place of the file,
-    `once` to what is sent once, under the file's own ETag.
+    `once` to what is sent once, under the file's own ETag. `missing` is the status, and the page,
+    for a file that it does not have.
     """
 
     def __init__(self, root: Path, *, lists: bool = False) -> None:
@@ -25,6 +26,7 @@ class FolderServer(Running):
         self.trusted: set[str] = set()
         self.instead: dict[str, bytes] = {}
         self.once: dict[str, bytes] = {}
+        self.missing = 404, b"<html>not here</html>"
         self.http = _QuietServer(("127.0.0.1", 0), _Handler)
         self.http.owner = self
 
@@ -68,7 +70,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             page = f"<html><body>{links}</body></html>".encode()
             self.answer(path, 200, page, **{"Content-Type": "text/html"})
         else:
-            self.answer(path, 404, b"<html>not here</html>")
+            self.answer(path, *owner.missing)
 
     def whole(self, path: str, content: bytes) -> None:
         tag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'

@@ -364,6 +364,19 @@ def test_an_index_that_was_damaged_on_its_way(server: FolderServer, tmp_path: Pa
     obtain(tmp_path, "10.1", f"{server.url}/defaults")
 
 
+@pytest.mark.parametrize("status", [403, 200])
+def test_a_server_that_does_not_say_404_of_what_it_does_not_have(
+    server: FolderServer, tmp_path: Path, status: int
+) -> None:
+    """Such as a bucket that may not be listed, or a site with a page for everything."""
+    server.missing = status, b"<html>not here</html>"
+    obtain(tmp_path, "10.1", f"{server.url}/defaults")
+    assert server.statuses(SINGLE) == [200]
+    said = "answered 403" if status == 403 else "a web page"
+    with pytest.raises(SourceError, match=rf"/nothing/linux-64/repodata\.json`: .*{said}"):
+        obtain(tmp_path, "10.1", f"{server.url}/nothing")
+
+
 def test_many_records_of_much_are_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     """Records that are wanted are limited in sum, though each is small; the others do not count."""
     monkeypatch.setattr("cudaswitch.sources.repodata.RECORDS_LIMIT", 1095)

@@ -56,13 +56,16 @@ def read_channel(folder: str, *, offline: bool, access: Access = ANYBODY) -> Rec
     sharded = _sharded(folder, offline, access)
     if sharded is not None:
         return sharded
-    missing: NotFoundError | None = None
+    last: SourceError | None = None
     for name, form in _FORMS:
         url = f"{folder}/{name}"
         try:
             path = fetch(url, cache(), limit=LIMIT, offline=offline, access=access)
-        except NotFoundError as error:
-            missing = error
+        except UnreachableError:
+            raise
+        except SourceError as error:
+            # For files that they do not have, some servers answer with 403, or with a web page.
+            last = error
             continue
         try:
             return _kept(path, partial(_whole, form))
@@ -72,7 +75,7 @@ def read_channel(folder: str, *, offline: bool, access: Access = ANYBODY) -> Rec
                 f"cannot use `{redact(url)}`: it is not a channel index ({error})",
                 "check the channel, or ask the server's administrator",
             ) from None
-    raise missing or NotFoundError(f"no index in `{redact(folder)}`")
+    raise last or NotFoundError(f"no index in `{redact(folder)}`")
 
 
 def _sharded(folder: str, offline: bool, access: Access) -> Records | None:
@@ -85,8 +88,7 @@ def _sharded(folder: str, offline: bool, access: Access) -> Records | None:
         path = fetch(url, cache(), limit=shards.LIMIT, offline=offline, access=access)
     except UnreachableError:
         raise
-    except SourceError:
-        # For files that they do not have, some servers answer with 403, or with a web page.
+    except SourceError:  # as for the whole index
         return None
     read = partial(shards.read_shards, url=url, offline=offline, access=access)
     try:
