@@ -140,6 +140,12 @@ def test_a_gcc_elsewhere_on_path_is_of_its_own_release(tmp_path, monkeypatch):
     gcc = executable(tmp_path / "bin/gcc", "#!/bin/sh\necho 77\n")
     monkeypatch.setenv("PATH", str(gcc.parent), prepend=os.pathsep)
     assert host_gccs(Path("/"))[0] == 77
+    # Debian has a folder of links to ccache, each of which starts the next one on PATH.
+    link = tmp_path / "links/gcc"
+    link.parent.mkdir()
+    link.symlink_to(executable(tmp_path / "ccache"))
+    monkeypatch.setenv("PATH", str(link.parent), prepend=os.pathsep)
+    assert host_gccs(Path("/"))[0] == 77
 
 
 def test_the_default_gcc_comes_first(tmp_path):
@@ -148,11 +154,11 @@ def test_the_default_gcc_comes_first(tmp_path):
     assert host_gccs(tmp_path) == ()
     (tmp_path / "usr/bin").mkdir()
     for name in ("gcc-8", "gcc-12"):
-        (tmp_path / "usr/bin" / name).touch()
+        executable(tmp_path / "usr/bin" / name)
     (tmp_path / "usr/bin/gcc").symlink_to("gcc-8")
     assert host_gccs(tmp_path) == (8, 12)
     (tmp_path / "usr/bin/gcc").unlink()
-    (tmp_path / "usr/bin/gcc").touch()
+    executable(tmp_path / "usr/bin/gcc")
     assert host_gccs(tmp_path) == (12, 8)
 
 
@@ -162,7 +168,7 @@ def test_cross_compilers_are_no_host_compilers(tmp_path):
     for folder in (native, "x86_64-w64-mingw32/12-win32", "arm-none-eabi/99.1.0"):
         (tmp_path / "usr/lib/gcc" / folder).mkdir(parents=True)
     (tmp_path / "usr/bin").mkdir()
-    (tmp_path / "usr/bin/gcc").touch()
+    executable(tmp_path / "usr/bin/gcc")
     assert host_gccs(tmp_path) == (12,)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from cudaswitch.detect.gpus import DRIVER, gpus
 from cudaswitch.errors import RequestError
 from cudaswitch.namedtuples import NamedTuple
-from cudaswitch.programs import find_program, search_path
+from cudaswitch.programs import is_program, search_path
 from cudaswitch.regular import read_regular
 from cudaswitch.versions import Version
 
@@ -90,13 +90,10 @@ def kernel_driver(root: Path = Path("/")) -> tuple[str | None, str]:
 def host_gccs(root: Path) -> tuple[int, ...]:
     """List the majors of the installed gcc, the default one first, without starting any."""
     majors: list[int] = []
-    on_path = find_program("gcc", search_path(os.environ))
-    default = on_path if root == Path("/") else f"{root}/usr/bin/gcc"
     installed = _gccs_below(root / "usr")
-    if default and os.path.exists(default):
-        real = os.path.realpath(default)
+    if real := _default_gcc(root):
         # Debian's gcc is a link to gcc-12; where it is a file of its own, as in an environment
-        # module's folder, there is only one below that. A wrapper has none there.
+        # module's folder, there is only one below that. A script that starts one has none there.
         match = re.search(_GCC, real)
         below = [int(match[1])] if match else _gccs_below(Path(real).parent.parent)
         majors += (below or installed)[-1:]
@@ -104,6 +101,18 @@ def host_gccs(root: Path) -> tuple[int, ...]:
         if major not in majors and os.path.exists(root / f"usr/bin/gcc-{major}"):
             majors.append(major)
     return tuple(majors)
+
+
+def _default_gcc(root: Path) -> str | None:
+    """Return the file behind the default gcc, None if there is none.
+
+    Links to ccache and its like stand in for the next one on PATH.
+    """
+    usual = f"{root}/usr/bin"
+    folders = search_path(os.environ).split(os.pathsep) if root == Path("/") else [usual]
+    programs = filter(is_program, (os.path.join(folder, "gcc") for folder in folders))
+    found = list(map(os.path.realpath, programs))
+    return next((it for it in found if "gcc" in os.path.basename(it)), next(iter(found), None))
 
 
 def _gccs_below(prefix: Path) -> list[int]:
