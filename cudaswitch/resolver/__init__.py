@@ -183,9 +183,13 @@ def _at_risk(draft: Draft, lead: Need) -> None:
 
 
 def _strictness(need: Need) -> tuple[bool, Version, int]:
-    """Order candidates for the lead: if all bring their own, one whose extensions are built."""
-    cuda = need.cuda or Version("0")
-    return need.own and need.framework.extended, cuda, len(cuda.parts)
+    """Order candidates for the lead: if all bring their own, one whose extensions are built.
+
+    Of those that name only a major, the oldest release that serves counts: a toolkit for the others
+    may be older than that.
+    """
+    cuda, built = need.cuda or Version("0"), need.built or Version("0")
+    return need.own and need.framework.extended, Version(built.minor), len(cuda.parts)
 
 
 def _compare(draft: Draft, lead: Need, library: Need, need: Need) -> None:
