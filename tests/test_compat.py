@@ -13,6 +13,7 @@ from cudaswitch.compat.compilers import Bounds, glibc_limit, host_compilers
 from cudaswitch.compat.cudnn import (
     built_for,
     first_without,
+    spelled_for,
     unsupported_cuda,
     unsupported_gpus,
 )
@@ -305,6 +306,29 @@ def test_cudnn_917_leaves_volta():
     for cudnn, oldest in (("9.17.1.4", "7.5"), ("9.24.0.43", "7.5"), ("9.10.2.21", "5.0")):
         assert unsupported_gpus(Version(cudnn), [Version("3.7")]).cc_min == Version(oldest)
         assert unsupported_gpus(Version(cudnn), [Version(oldest)]) is None
+
+
+@pytest.mark.parametrize(
+    ("cudnn", "cuda", "gpu", "request_"),
+    [
+        ("8.6", "11.8", None, "8"),
+        ("8.6", "11.8", "8.6", "8"),
+        ("8.9", "12.2", None, "8.9"),
+        ("9.0", "12", None, "9"),
+        ("9.0", "12", "7.0", "9.10"),
+        ("9.12.0.46", "13", None, "9.12"),
+        ("8.1", "11.2", None, "8.1"),
+        ("7.4", "10.0", None, "7"),
+        ("7.6.5", "10.1", None, "7.6"),
+        # Nothing that NVIDIA's index has serves a K80.
+        ("8.6", "11.8", "3.7", "8.6"),
+        ("8", "10.2", "3.7", "8.4"),
+    ],
+)
+def test_the_cudnn_that_is_asked_for_is_one_that_its_source_has(cudnn, cuda, gpu, request_):
+    """NVIDIA's index begins with 8.9.4, and conda's channels have no 7.4."""
+    gpus = [Version(gpu)] if gpu else []
+    assert spelled_for(Version(cudnn), Version(cuda), gpus) == request_
 
 
 def test_cudnn_89_leaves_kepler():

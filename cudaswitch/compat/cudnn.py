@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import lru_cache
 
+from cudaswitch.compat.redist import FIRST_TOOLKIT, known_releases
 from cudaswitch.compat.tables import Row, read_table, rows_of
 from cudaswitch.versions import Version
 
 _ONE_BUILD = Version("8.2")
 """The first cuDNN of which NVIDIA's matrix lists one build for several releases of CUDA 11."""
+_ON_PYPI = 13
+"""The first CUDA major that is installed from PyPI, which keeps every cuDNN for it."""
 
 
 class Support(Row):
@@ -104,16 +107,36 @@ def lists_all(cudnn: Version, gpus: Collection[Version]) -> bool:
     return not any(unsupported_gpus(cudnn, (cc,)) or (most and cc.major > most) for cc in gpus)
 
 
-def spelled_for(cudnn: Version, gpus: Collection[Version]) -> str:
-    """Spell the request for a cuDNN that serves like this one and lists the GPUs.
+def spelled_for(cudnn: Version, cuda: Version, gpus: Collection[Version]) -> str:
+    """Spell the request for a cuDNN that serves like this one, is to be had, and lists the GPUs.
 
-    For a bare major, it names the newest that still lists them, if newer ones do not.
+    If that is any of its major, and newer ones do not list them, it names the newest that does.
     """
-    if len(cudnn.parts) > 1:
-        return cudnn.minor if lists_all(cudnn, gpus) else str(cudnn.major)
-    if first_without(cudnn, gpus).major > cudnn.major:
-        return str(cudnn)
-    return max(row.cudnn for row in _table(cudnn.major) if lists_all(row.cudnn, (max(gpus),))).minor
+    if len(cudnn.parts) > 1 and not lists_all(cudnn, gpus):
+        return str(cudnn.major)
+    if len(cudnn.parts) > 1 and _is_offered(cudnn, cuda):
+        return cudnn.minor
+    bare = Version(str(cudnn.major))
+    if first_without(bare, gpus).major > bare.major:
+        return str(bare)
+    near = (row.cudnn for row in _table(bare.major) if row.cudnn >= cudnn)
+    fits = (one for one in near if lists_all(one, (max(gpus),)))
+    return max(fits, key=lambda one: (_is_offered(one, cuda), one), default=cudnn).minor
+
+
+def _is_offered(cudnn: Version, cuda: Version) -> bool:
+    """Tell whether the usual source of a CUDA (`sources.choosing`) has a cuDNN of that minor.
+
+    Only what is known offline counts.
+    """
+    if cuda.major >= _ON_PYPI:
+        return True
+    minor = Version(cudnn.minor)
+    at_nvidia = (one for one in known_releases("cuda") if one >= FIRST_TOOLKIT)
+    if any(one.starts_with(cuda) for one in at_nvidia):
+        return any(one.starts_with(minor) for one in known_releases("cudnn"))
+    rows = rows_of(read_table("cudnn"), "conda")
+    return any(minor.text in row["minors"] for row in rows)
 
 
 def highest_capability(cudnn: Version) -> Support | None:

@@ -71,8 +71,8 @@ def request_of(wanted: Wanted, facts: Facts, *, builds: bool) -> tuple[str, str 
 
     The last number is left out, as a source may not have it.
     """
-    cudnn = wanted.cudnn if not builds else None
-    return wanted.cuda.minor, spelled_for(cudnn, facts.gpus) if cudnn else None
+    cuda, cudnn = Version(wanted.cuda.minor), wanted.cudnn if not builds else None
+    return str(cuda), spelled_for(cudnn, cuda, facts.gpus) if cudnn else None
 
 
 def install_command(wanted: Wanted, facts: Facts, *, builds: bool) -> str:
