@@ -198,15 +198,6 @@ def test_a_jax_without_wheels_has_the_cudnn_of_a_toolkit(patient: Patient) -> No
     assert "cudaswitch env auto " in patient.told(pasted)["fix"]
 
 
-def test_triton_is_led_to_a_ptxas(patient: Patient) -> None:
-    pasted = "RuntimeError: Cannot find ptxas"
-    assert patient.told(pasted)["fix"].startswith("cudaswitch install ")
-    here, active = patient.adopt("12.4.131"), patient.toolkit(patient.work / "kit", "11.8.89")
-    assert patient.told(pasted)["fix"] == f"export TRITON_PTXAS_PATH={here}/bin/ptxas"
-    patient.env["CUDA_HOME"] = str(active)
-    assert patient.told(pasted)["fix"] == f"export TRITON_PTXAS_PATH={active}/bin/ptxas"
-
-
 def test_a_toolkit_without_libnvvm_is_none_for_numba(patient: Patient) -> None:
     pasted = "NvvmSupportError: libNVVM cannot be found. Do `conda install cudatoolkit`:"
     patient.adopt("12.4.131")
@@ -266,6 +257,18 @@ def test_cmake_finds_nvcc_and_no_runtime_beside_it(patient: Patient) -> None:
     found = patient.told(pasted)
     assert "no libcudart" in found["title"]
     assert found["fix"].startswith("cudaswitch install 12.4 --from nvidia --force && ")
+
+
+def test_cmake_finds_no_library_in_a_toolkit_in_parts(patient: Patient) -> None:
+    """For each library that CMake finds, it makes a target; those of a runtime may be missing."""
+    pasted = '  Target "x" links to target "CUDA::cublas" but the target was not found.'
+    kit = patient.adopt("12.4.131")
+    patient.env["CUDA_HOME"] = str(kit)
+    assert patient.told(pasted)["fix"] == "cmake --version"
+    (kit / "lib64/libcublas.so").unlink()
+    found = patient.told(pasted)
+    assert f"; `{kit}` has no libcublas.so" in found["cause"]
+    assert found["fix"].startswith("cudaswitch install 12.4.1 --from nvidia && ")
 
 
 def test_headers_a_folder_deeper(patient: Patient) -> None:

@@ -416,34 +416,3 @@ def test_a_script_of_a_package_is_mended_by_a_newer_package(patient: Patient, pr
         patient.env["MAMBA_EXE"] = "/m/micromamba"
     pasted = "/e/etc/conda/activate.d/~cuda-nvcc_activate.sh: line 1: CFLAGS: unbound variable"
     assert patient.told(pasted)["fix"] == f"{program} update --all"
-
-
-NO_PTXAS = "RuntimeError: Cannot find {}"
-NO_CODE = (
-    "RuntimeError: Internal Triton PTX codegen error\n`ptxas` stderr:\n"
-    "ptxas fatal   : Value '{}' is not defined for option 'gpu-name'"
-)
-BOTH = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
-
-
-@pytest.mark.parametrize(
-    ("pasted", "version", "names"),
-    [
-        (NO_PTXAS.format("ptxas"), "12.4.131", BOTH[:1]),
-        (NO_PTXAS.format("ptxas-blackwell"), "13.0.88", BOTH),
-        (NO_PTXAS.format("ptxas-blackwell"), "12.4.131", ()),
-        (NO_CODE.format("sm_90"), "12.4.131", BOTH[:1]),
-        (NO_CODE.format("sm_121a"), "12.9.86", BOTH),
-        (NO_CODE.format("sm_121a"), "12.8.93", ()),
-    ],
-)
-def test_triton_is_led_to_a_ptxas_that_knows_the_gpu(
-    patient: Patient, pasted: str, version: str, names: tuple[str, ...]
-) -> None:
-    """Triton runs no ptxas of a toolkit but one that it is told of."""
-    kit = patient.adopt(version)
-    fix = patient.told(pasted)["fix"]
-    if names:
-        assert fix == " && ".join(f"export {name}={kit}/bin/ptxas" for name in names)
-    else:
-        assert fix.startswith("cudaswitch install ")

@@ -241,6 +241,13 @@ def _link(facts: Facts, _: str, part: Part) -> str:
     return _led_to(facts, "LIBRARY_PATH", part)
 
 
+def _target(facts: Facts, _: str, part: Part) -> str:
+    """Bring a toolkit with a library to CMake; if the active one has it, the fault is another."""
+    if facts.active and place(facts.active.has, part):
+        return "cmake --version"
+    return _build(facts, str(used_now(facts) or ""), part)
+
+
 def _stubs(facts: Facts, _: str) -> str:
     """Let the linker find the stub of the driver's library, of whichever release."""
     others = [(kit.path, facts.parts[kit.path]) for kit in reversed(having(facts, STUB))]
@@ -344,6 +351,7 @@ FOR_PART: dict[str, Callable[[Facts, str, Part], str]] = {
     "jax": _jax,
     "link": _link,
     "mixed": _mixed,
+    "target": _target,
     "unnumbered": _unnumbered,
     "use": first_to_load,
 }
