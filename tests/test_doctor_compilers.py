@@ -194,6 +194,17 @@ def test_a_c_library_that_is_too_new_for_all_that_the_driver_runs(patient: Patie
     assert found["CS066"] == "conda install -c conda-forge gxx_linux-64"
 
 
+def test_what_nvcc_says_of_a_c_library_that_is_too_new(patient: Patient) -> None:
+    """What is found here suits the framework and the toolkits of this machine."""
+    CASES["CS066"](patient)
+    told = patient.told(
+        "/usr/include/bits/mathcalls.h(79): error: exception specification is incompatible with"
+        ' that of previous function "cospi" (declared at line 2601 of crt/math_functions.h)'
+    )
+    assert "here, CS066: " in told["evidence"]
+    assert told["fix"] == 'eval "$(cudaswitch env 13.0.48 --shell bash)"'
+
+
 def test_a_c_library_does_not_matter_without_nvcc(patient: Patient) -> None:
     CASES["CS066"](patient)
     (patient.work / "kit/bin/nvcc").unlink()
