@@ -195,3 +195,11 @@ def test_who_may_not_write_needs_sudo(patient: Patient) -> None:
         done = patient.home.run_plainly("doctor", "--json", **patient.env)
         fixes = {one["code"]: one["fix"] for one in json.loads(done.stdout)["findings"]}
         assert fixes["CS030"] == f"{root}ln -s lib {kit}/lib64"
+
+
+def test_the_toolkit_of_path_is_found_where_cuda_home_is_gone(patient: Patient) -> None:
+    CASES["CS054"](patient)
+    patient.env["CUDA_HOME"] = "/nowhere/cuda-9.0"
+    patient.in_shell("CS054")
+    assert sorted(patient.codes(1)) == ["CS022", "CS054"]
+    assert patient.codes(2) == ["CS022"]

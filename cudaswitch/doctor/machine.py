@@ -155,7 +155,8 @@ def _other_in_cache(facts: Facts) -> Iterator[Found]:
     line = next((one for one in facts.conf if _holds(one, found.path)), None)
     folder = next((at for at in LIBRARY_FOLDERS if at in kit.has), None)
     if line and folder:
-        fix = put_first("LD_LIBRARY_PATH", f"{facts.get('CUDA_HOME') or kit.home}/{folder}")
+        home = facts.get("CUDA_HOME") if "CUDA_HOME" in facts.homes else kit.home
+        fix = put_first("LD_LIBRARY_PATH", f"{home}/{folder}")
         evidence = f"`{line.file}`:{line.number} supplies `{found.path}`, not that of `{kit.home}`"
         yield Found(evidence, fix)
 
