@@ -47,6 +47,19 @@ def test_a_compiler_may_be_named_with_arguments(patient: Patient) -> None:
 
 
 @pytest.mark.parametrize(
+    ("below", "codes"), [("/bin", ["CS028"]), ("", ["CS028"]), ("/bin/nvcc", [])]
+)
+def test_a_folder_is_no_nvcc(patient: Patient, below: str, codes: list[str]) -> None:
+    """nvcc takes a folder for its host compiler, and CMake none for nvcc."""
+    kit = patient.toolkit(patient.work / "kit")
+    patient.env |= {"CUDA_HOME": str(kit), "CUDACXX": f"{kit}{below}", "NVCC_CCBIN": "/usr/bin"}
+    patient.on_path(kit / "bin")
+    patient.in_shell("CS028")
+    assert patient.codes(1) == codes
+    assert patient.codes(2) == []
+
+
+@pytest.mark.parametrize(
     ("name", "value", "gone"),
     [
         ("torch", "/nowhere/gcc", True),

@@ -256,8 +256,8 @@ def lost_compilers(variables: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in named.items()
-        # -ccbin may name the folder of the compiler; CMake splits arguments off.
-        if value and not os.path.isdir(value) and not _found(value, path)
+        # -ccbin may name the folder of the compiler, CUDACXX not; CMake splits arguments off.
+        if value and not _found(value, path) and (name == "CUDACXX" or not os.path.isdir(value))
     }
 
 
