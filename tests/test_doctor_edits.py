@@ -70,6 +70,16 @@ def test_a_line_that_what_is_before_it_needs(patient: Patient, head: str, tail: 
     assert _means(file) == ["vi"]
 
 
+@pytest.mark.parametrize("before", ["$LD_LIBRARY_PATH:/opt/x", '"${LD_LIBRARY_PATH}:/opt/x"'])
+def test_a_list_that_is_guarded_is_not_open(patient: Patient, before: str) -> None:
+    file = patient.rc(f"export LD_LIBRARY_PATH={before}\n")
+    for said in ("CS081", "no known problems"):
+        done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
+        assert said in done.stdout + done.stderr
+        guarded = "${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/opt/x"
+        assert file.read_text().replace('"', "") == f"export LD_LIBRARY_PATH={guarded}\n"
+
+
 @pytest.mark.parametrize("start", ["set -gx LD_LIBRARY_PATH ", "export LD_LIBRARY_PATH="])
 def test_an_open_list_is_none_in_fish(patient: Patient, start: str) -> None:
     """fish joins nothing to a list that is not set, and takes no `${`."""

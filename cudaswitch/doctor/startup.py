@@ -54,7 +54,7 @@ _ANEW = {"nu": Switch("exec nu")}
 """What loads a new file into shells that read it before they run the line that writes it."""
 _OPEN_END = re.compile(r"(?<!\+):\$\{?LD_LIBRARY_PATH\}?$")
 _PREFIX = re.compile(r"\$(?:CONDA_PREFIX\b|\{CONDA_PREFIX\})")
-_OPEN_START = re.compile(r"^\$\{?LD_LIBRARY_PATH\}?:")
+_OPEN_START = re.compile(r"^\$(?:LD_LIBRARY_PATH|\{LD_LIBRARY_PATH\}):")
 
 
 def _is_leftover(one: Setting) -> bool:
