@@ -70,6 +70,26 @@ def test_a_line_that_what_is_before_it_needs(patient: Patient, head: str, tail: 
     assert _means(file) == ["vi"]
 
 
+@pytest.mark.parametrize(
+    ("value", "then"),
+    [
+        ("$HOME/.local/bin:/usr/local/cuda/bin:$PATH", "$HOME/.local/bin:$PATH"),
+        ('"/usr/local/cuda-12.4/bin:/opt/mine/bin:$PATH"', '"/opt/mine/bin:$PATH"'),
+        ("/opt/mine/bin:$CUDA_HOME/bin${PATH:+:$PATH}", None),
+        ("/opt/mine/bin\\\n:/usr/local/cuda/bin", "/opt/mine/bin"),
+    ],
+)
+def test_a_list_keeps_the_other_folders(patient: Patient, value: str, then: str | None) -> None:
+    """Without ~/.local/bin, where pipx puts it, the user's shell would not find cudaswitch."""
+    before = f"export CUDA_HOME=/usr/local/cuda\nexport PATH={value}\n"
+    file = patient.rc(before)
+    done = patient.home.run("doctor", "--fix", "--yes", **patient.env)
+    assert "CS080" in done.stdout
+    after = f":  # export CUDA_HOME=/usr/local/cuda\nexport PATH={then}\n"
+    assert file.read_text() == (after if then else before)
+    assert (f"vi +2 {file}" in done.stdout) != bool(then)
+
+
 @pytest.mark.parametrize("before", ["$LD_LIBRARY_PATH:/opt/x", '"${LD_LIBRARY_PATH}:/opt/x"'])
 def test_a_list_that_is_guarded_is_not_open(patient: Patient, before: str) -> None:
     file = patient.rc(f"export LD_LIBRARY_PATH={before}\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -45,6 +45,11 @@ _CUDA_FOLDER = re.compile(
     re.IGNORECASE,
 )
 """A toolkit's folder or cuDNN's; not folders beside them, such as cuda-samples."""
+_LISTS = ("PATH", "LD_LIBRARY_PATH")
+_OWN_LISTS = ("LD_LIBRARY_PATH", "OLD_LD_LIBRARY_PATH")
+"""What no script of an environment may set."""
+_NESTED = re.compile(r"\$\{\w+:")
+"""Such as `${PATH:+:$PATH}`: not each colon in it is between two folders."""
 _WITH_COLON = ("bash", "fish", "sh", "tcsh", "zsh")
 """The shells in which `:` does nothing, and may stand where a line has to."""
 _LIBRARIES = re.compile(r"^(?:export\s+)?LD_LIBRARY_PATH=", re.MULTILINE)
@@ -60,7 +65,7 @@ _OPEN_START = re.compile(r"^\$(?:LD_LIBRARY_PATH|\{LD_LIBRARY_PATH\}):")
 def _is_leftover(one: Setting) -> bool:
     if one.name in CUDA_VARIABLES:
         return True
-    parts = one.value.split(":") if one.name in ("PATH", "LD_LIBRARY_PATH") else []
+    parts = one.value.split(":") if one.name in _LISTS else []
     return any(map(_CUDA_FOLDER.search, parts))
 
 
@@ -71,16 +76,41 @@ def _by_file(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
     return found
 
 
-def _removal(facts: Facts, file: str, settings: list[Setting], evidence: str) -> Found:
-    """Make the finding that disables whole lines; a line with more in it is left to the user."""
+def _removal(
+    facts: Facts, file: str, settings: list[Setting], evidence: str, whole: Collection[str] = ()
+) -> Found:
+    """Make the finding that disables lines, or takes CUDA out of a list that holds more.
+
+    The lists of these names (`whole`) go with all that is in them. A line with another statement in
+    it is left to the user.
+    """
     shown = f"{evidence}: " + "; ".join(f"`{file}`:{one.number} `{one.text}`" for one in settings)
-    shared = [one for one in settings if not one.alone]
-    if shared:
-        return Found(shown, by_hand(facts, file, shared[0].number))
-    lines = {number: text for one in settings for number, text in one.lines.items()}
+    lines: dict[int, str] = {}
     # What is before it may need a command there: the head of a block, or `&&` at the end of a line.
-    instead = {one.number: _commented(one.text) for one in settings}
+    instead: dict[int, str] = {}
+    for one in settings:
+        listed = one.name not in whole and _names_more(one)
+        then = _without_cuda(one) if listed else _commented(one.text)
+        if not one.alone or then is None:
+            return Found(shown, by_hand(facts, file, one.number))
+        lines |= one.lines
+        instead[one.number] = then
     return _edit(facts, shown, file, lines, instead)
+
+
+def _names_more(one: Setting) -> bool:
+    """Tell whether a list names folders besides CUDA's."""
+    parts = one.value.split(":") if one.name in _LISTS else []
+    return any("/" in part and not _CUDA_FOLDER.search(part) for part in parts)
+
+
+def _without_cuda(one: Setting) -> str | None:
+    """Spell a statement in one line without CUDA's folders; None if its list is not that plain."""
+    whole = "".join(text.removesuffix("\\") for text in one.lines.values())
+    if _NESTED.search(one.value) or whole.count(one.value) != 1:
+        return None
+    kept = [part for part in one.value.split(":") if not _CUDA_FOLDER.search(part)]
+    return whole.replace(one.value, _guarded(one, ":".join(kept)))
 
 
 def _commented(text: str) -> str:
@@ -106,19 +136,22 @@ def _leftovers(facts: Facts) -> Iterator[Found]:
 
 
 def _open_lists(facts: Facts) -> Iterator[Found]:
-    """A line that leaves an empty element if the variable is unset; in fish, none does."""
     for one in facts.settings:
-        if one.name != "LD_LIBRARY_PATH" or _is_leftover(one) or not one.alone:
+        if _is_leftover(one) or not one.alone:
             continue
-        if one.file.endswith(".fish"):
-            continue
-        guarded = "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-        value = _OPEN_END.sub(guarded, one.value)
-        value = _OPEN_START.sub("${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}", value)
+        value = _guarded(one, one.value)
         if value != one.value and one.value in one.text:
             evidence = f"`{one.file}`:{one.number} `{one.text.strip()}`"
             instead = {one.number: one.text.replace(one.value, value)}
             yield _edit(facts, evidence, one.file, one.lines, instead)
+
+
+def _guarded(one: Setting, value: str) -> str:
+    """Spell a list that leaves no empty element if the variable is unset; in fish, none does."""
+    if one.name != "LD_LIBRARY_PATH" or one.file.endswith(".fish"):
+        return value
+    value = _OPEN_END.sub("${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}", value)
+    return _OPEN_START.sub("${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}", value)
 
 
 def _leads(facts: Facts, script: Script) -> bool:
@@ -135,18 +168,15 @@ def _environment_scripts(facts: Facts) -> Iterator[Found]:
     for script in facts.scripts:
         if os.path.basename(script.file) in needed:
             continue
-        settings = [
-            one
-            for one in script.settings
-            if _is_leftover(one) or one.name in ("LD_LIBRARY_PATH", "OLD_LD_LIBRARY_PATH")
-        ]
+        settings = [one for one in script.settings if _is_leftover(one) or one.name in _OWN_LISTS]
         if not settings:
             continue
         if "/activate.d/" in script.file or "/deactivate.d/" in script.file:
             shown = f"`{script.file}`:{settings[0].number} `{settings[0].text.strip()}`"
             yield Found(shown, aside(facts, script.file), Aside(script.file))
         else:
-            yield _removal(facts, script.file, settings, "added to an activate script")
+            told = "added to an activate script"
+            yield _removal(facts, script.file, settings, told, _OWN_LISTS)
 
 
 def _ending_scripts(facts: Facts) -> Iterator[Found]:

@@ -136,7 +136,7 @@ export LD_LIBRARY_PATH=/opt/my,lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} # \1 & [
 alias ll='ls -l'
 if true; then
 <TAB>:  # export PATH=$PATH:/usr/local/cuda-13.0/bin
-<TAB>:  # export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/opt/bin\
+<TAB>export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/opt/bin/lib64
 fi
 export LD_LIBRARY_PATH=/srv/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export EDITOR=vi
