@@ -45,6 +45,19 @@ def test_headers_below_targets_may_be_named_by_a_link(patient: Patient) -> None:
     assert patient.codes(1) == []
 
 
+def test_headers_below_the_targets_of_another_machine(patient: Patient) -> None:
+    """Arm servers have their part of a toolkit in sbsa-linux."""
+    CASES["CS031"](patient)
+    kit = patient.work / "kit-12.4.131"
+    (kit / "targets/x86_64-linux").rename(kit / "targets/sbsa-linux")
+    patient.in_shell("CS031")
+    assert patient.codes(1) == ["CS031"]
+    assert patient.codes(2) == []
+    folder = f"{kit}/targets/sbsa-linux/include"
+    pasted = "x.cc:1:10: fatal error: cuda_runtime_api.h: No such file or directory"
+    assert patient.told(pasted)["fix"] == f"export CPATH={folder}"
+
+
 def test_a_framework_that_is_older_than_the_header(patient: Patient) -> None:
     env = patient.virtualenv()
     env.torch("1.12.1+cu113", "11.3")

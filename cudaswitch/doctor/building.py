@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cudaswitch.activation import HOMES, chosen_compiler
 from cudaswitch.compat.tables import cite
-from cudaswitch.doctor.folders import FLAG_VARIABLES, is_listed, kit_at
+from cudaswitch.doctor.folders import FLAG_VARIABLES, TARGETS, is_listed, kit_at
 from cudaswitch.doctor.model import Facts, Found, Kit, Relist, Rule
 from cudaswitch.doctor.parts import NVCC, first_that_has
 from cudaswitch.doctor.spelling import (
@@ -204,10 +204,11 @@ def _no_lib64(facts: Facts) -> Iterator[Found]:
 
 
 def _headers_below_targets(facts: Facts) -> Iterator[Found]:
-    home = facts.homes.get("CUDA_HOME")
-    at = "targets/x86_64-linux/include"
-    name = "cuda_runtime_api.h"
-    if home and f"{at}/{name}" in home.has and f"include/{name}" not in home.has:
+    home, name = facts.homes.get("CUDA_HOME"), "cuda_runtime_api.h"
+    if home is None or f"include/{name}" in home.has:
+        return
+    places = (f"{target}/include" for target in TARGETS)
+    if at := next((at for at in places if f"{at}/{name}" in home.has), None):
         folder = f"{home.home}/{at}"
         if not is_listed(folder, facts.get("CPATH")):
             yield Found(f"the headers are in `{folder}`", put_first("CPATH", folder))

@@ -23,7 +23,9 @@ from cudaswitch.regular import names_of, read_regular
 from cudaswitch.sources.system import resolved, version_of
 from cudaswitch.tools import is_shim, is_toolkit_tool
 
-STUBS = ("lib64/stubs", "lib/stubs", "targets/x86_64-linux/lib/stubs")
+TARGETS = ("targets/x86_64-linux", "targets/sbsa-linux")
+"""Where a toolkit has the part that is for one kind of machine."""
+STUBS = ("lib64/stubs", "lib/stubs", *(f"{target}/lib/stubs" for target in TARGETS))
 """Where a toolkit has the stub that stands in for the driver's library when linking."""
 LIBNVVM = "nvvm/lib64/libnvvm.so.4"
 """libNVVM as Numba looks for it, of CUDA 11 to 13."""
@@ -33,7 +35,9 @@ _PROBED = (
 )
 """Files and folders of a toolkit that rules ask for, beside what is in the next ones."""
 INCLUDES = tuple(
-    f"{above}include{below}" for below in ("", "/cccl") for above in ("", "targets/x86_64-linux/")
+    f"{above}include{below}"
+    for below in ("", "/cccl")
+    for above in ("", *(f"{target}/" for target in TARGETS))
 )
 """Where a toolkit has headers; from 13 on those of CCCL are a folder deeper."""
 _LISTED = (*LIBRARY_FOLDERS, CUPTI, *INCLUDES)
