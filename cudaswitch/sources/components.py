@@ -15,6 +15,8 @@ SETS: Mapping[str, tuple[str, ...]] = {
 }
 """Named choices, in the words of `cuda-toolkit`'s extras on PyPI."""
 FULL = "full"
+_WITH: Mapping[str, tuple[str, ...]] = {"nvcc": ("crt", "nvvm")}
+"""What a component does not work without: up to 12 in one archive with it, then on its own."""
 
 
 def refuse_unknown(components: str) -> None:
@@ -38,7 +40,7 @@ def chosen(components: str, offered: Collection[str], release: str) -> set[str]:
 
     That is `minimal`, `build`, `full` or names with commas; `release` is for messages. A
     named set takes what the release has; single names must all be there, or RequestError
-    is raised.
+    is raised. `nvcc` brings the packages that it does not compile without.
     """
     if components == FULL:
         return set(offered)
@@ -51,4 +53,4 @@ def chosen(components: str, offered: Collection[str], release: str) -> set[str]:
             # PyPI's `all` is our `full`.
             _instead(unknown[0], [*SETS, FULL, *sorted({*offered} - {"all"})]),
         )
-    return names
+    return names | {part for name in names for part in _WITH.get(name, ()) if part in offered}
