@@ -255,7 +255,8 @@ def _retarget(package: Package, entry: Entry, where: str) -> str:
     placed = place(package, meant) or _inside(package, meant)
     if placed is None:
         return entry.target
-    return posixpath.relpath(placed, posixpath.dirname(where) or ".")
+    # As absolute paths: the working directory, which may be gone, does not matter then.
+    return posixpath.relpath(f"/{placed}", f"/{posixpath.dirname(where)}")
 
 
 def replaced(content: bytes, entry: Entry, prefix: str) -> bytes:

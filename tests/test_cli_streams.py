@@ -176,6 +176,17 @@ def test_without_a_working_directory(lent: Home, tmp_path: Path, known: bool) ->
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_is_installed_without_a_working_directory(home: Home, tmp_path: Path) -> None:
+    """A package with links of its own is laid out from a folder that was removed, too."""
+    package, gone = builders.cudatoolkit_10_1(tmp_path), tmp_path / "gone"
+    gone.mkdir()
+    line = f"rmdir ../gone; exec '{console_script()}' install '{package}'"
+    done = subprocess.run(
+        ["sh", "-c", line], env=home.env, cwd=gone, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("10.1.243\n", "")
+
+
 def test_without_a_home(lent: Home) -> None:
     for missing in ({"HOME": None}, {"HOME": ""}, {"HOME": "/nowhere"}):
         done = lent.run("list", **missing)
