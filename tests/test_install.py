@@ -142,6 +142,16 @@ def test_cudnn_alone_says_what_it_waits_for(home: Home, tmp_path: Path) -> None:
     ]
 
 
+def test_cudnn_beside_a_toolkit_of_another_cuda(home: Home, tmp_path: Path) -> None:
+    done = home.run("install", *made(tmp_path)[1:], conda_toolkit(tmp_path, "conda"))
+    assert succeeded(done) == ["9.9.9"]
+    assert done.stderr.splitlines() == [
+        "cudaswitch: installed, but no installed toolkit goes with cuDNN 7.6.5 yet",
+        "hint: cudaswitch install 10.1, and the two will be combined",
+    ]
+    assert home.run("install", builders.cudatoolkit_10_1(tmp_path)).stderr == ""
+
+
 @pytest.mark.parametrize("shell", SHELLS, ids=str)
 def test_the_loader_finds_the_runtime_after_use(home: Home, tmp_path: Path, shell: Shell) -> None:
     succeeded(home.run("install", *made(tmp_path)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from cudaswitch import talk
@@ -37,19 +38,29 @@ def tell_of_building(kit: Toolkit, compiler: str | None) -> None:
         talk.hint(found.hint)
 
 
-def tell_of_no_toolkit(store: Store) -> None:
-    """Say that what was installed is not part of a toolkit yet, such as cuDNN alone."""
+def tell_of_no_toolkit(
+    store: Store, brought: Collection[str] = (), beside_others: bool = False
+) -> None:
+    """Say that what was installed is not part of a toolkit yet, such as cuDNN alone.
+
+    `brought` are the origins of its files; with `beside_others`, there are toolkits among it.
+    """
     used = {package for kit in store.toolkits() for package in kit.packages}
-    lone = {
-        (one.cuda, one.platform)
+    alone = [
+        one
         for one in store.packages()
         if one.component == "cudnn" and one.cuda and one.id not in used
-    }
-    talk.say("installed, but no installed toolkit goes with it yet")
+    ]
+    fresh = [one for one in alone if one.origin in brought]
+    if beside_others and not fresh:
+        return
+    which = ", ".join(f"cuDNN {one.version}" for one in fresh) if beside_others else "it"
+    talk.say(f"installed, but no installed toolkit goes with {which} yet")
     what = "install the CUDA toolkit it was built for"
-    if len(lone) == 1:
-        [(cuda, platform)] = lone
-        what = f"cudaswitch install {quote_request(cuda)}"
+    built_for = {(one.cuda, one.platform) for one in fresh or alone}
+    if len(built_for) == 1:
+        [(cuda, platform)] = built_for
+        what = f"cudaswitch install {quote_request(str(cuda))}"
         what += f" --platform {platform}" if platform != current_platform() else ""
     talk.hint(f"{what}, and the two will be combined")
 
