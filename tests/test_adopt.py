@@ -192,6 +192,24 @@ def test_scan_adopts_what_it_can(home: Home, tmp_path: Path) -> None:
     assert (prefix / "etc/cudaswitch/want").read_text().splitlines()[-1] == good.name
 
 
+def test_scan_leaves_the_number_that_a_toolkit_was_given(home: Home, tmp_path: Path) -> None:
+    """Until the toolkit is upgraded in place, that number is what pins ask for."""
+    place = toolkit(tmp_path / "one")
+
+    def scan(*options: str) -> list[list[str]]:
+        done = home.run("adopt", "--scan", *options, CUDA_HOME=str(place))
+        return [row.split() for row in succeeded(done)]
+
+    succeeded(home.run("adopt", place, "--as", "11.2.3"))
+    before = names(home)
+    assert ["11.2.3", str(place), "adopted"] in scan()
+    assert ["11.2.3", str(place)] in scan("--yes")
+    assert before == [one for one in names(home) if one[0].startswith("11.")]
+    nvcc = (place / "bin/nvcc").read_text()
+    executable(place / "bin/nvcc", nvcc.replace("11.2", "11.4"))
+    assert ["11.4.152", str(place)] in scan("--yes")
+
+
 def test_scan_asks_a_toolkit_once_for_its_version(home: Home, tmp_path: Path) -> None:
     """`adopt --scan` asks each toolkit once, not once a link: to ask may start its nvcc."""
     place, asked = toolkit(tmp_path / "cuda-11.2"), tmp_path / "asked"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from cudaswitch.cli.outcome import tell_of_building, tell_of_roots
 from cudaswitch.cli.refreshing import brought_up_to_date
 from cudaswitch.errors import StoreError
 from cudaswitch.holders import Holding, holdings, without_toolkit
+from cudaswitch.paths import MANIFEST
 from cudaswitch.platforms import current_platform
 from cudaswitch.sources import system
 from cudaswitch.store import Store, all_toolkits
@@ -95,9 +97,9 @@ def _unanswered() -> list[Holding]:
 def _scanned(store: Store) -> list[Toolkit]:
     """List the machine's toolkits as they would be adopted, without those of our own."""
     platform = current_platform()
-    inside = store.home.root.resolve()
+    inside, given = store.home.root.resolve(), _numbers(store)
     found = [
-        (at, version, system.cudnn_of(at))
+        (at, given.get(str(at), version), system.cudnn_of(at))
         for at, version in system.scan(os.environ).items()
         if not at.is_relative_to(inside)
     ]
@@ -105,6 +107,17 @@ def _scanned(store: Store) -> list[Toolkit]:
         Toolkit(toolkit_name(version, cudnn, platform), version, cudnn, str(at), "system", platform)
         for at, version, cudnn in found
     ]
+
+
+def _numbers(store: Store) -> dict[str, Version]:
+    """Map the folders of adopted toolkits to their versions, unless upgraded in place since."""
+    found = {}
+    for kit in store.toolkits():
+        record = store.home.at("toolkits", kit.name, MANIFEST)
+        with contextlib.suppress(OSError):
+            if not kit.packages and not system.is_newer_than(kit.path, record):
+                found[kit.path] = kit.version
+    return found
 
 
 def _adopt_each(store: OwnStore, found: Sequence[Toolkit]) -> Iterator[Toolkit]:

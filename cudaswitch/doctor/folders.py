@@ -82,12 +82,6 @@ def parts_of(home: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def changed_at(home: str) -> int:
-    """Return the newest ctime (ns) of the files that tell a toolkit's version; 0 without any."""
-    there = (f"{home}/{at}" for at in ("version.json", "version.txt", "bin/nvcc"))
-    return max((os.stat(at).st_ctime_ns for at in there if os.path.exists(at)), default=0)
-
-
 def forget() -> None:
     """Look at everything anew."""
     kit_at.cache_clear()

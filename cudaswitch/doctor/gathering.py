@@ -35,6 +35,7 @@ from cudaswitch.platforms import expanded, home_folder
 from cudaswitch.programs import why_closed
 from cudaswitch.regular import read_regular, toolkit_is_there
 from cudaswitch.resolver import resolve
+from cudaswitch.sources.system import is_newer_than
 from cudaswitch.store import Store, all_stores, all_toolkits, dealias, find, out_of_reach
 from cudaswitch.toolkit import Toolkit
 from cudaswitch.versions import Request, Version, parse_request
@@ -135,8 +136,7 @@ def _upgraded(store: Store) -> Iterator[tuple[Toolkit, Version]]:
         if now and now.version and now.version.minor != kit.version.minor:
             record = store.home.at("toolkits", kit.name, MANIFEST)
             with suppress(OSError):
-                # If the files are older than the record, the user gave it that number (`--as`).
-                if folders.changed_at(kit.path) > os.stat(record).st_ctime_ns:
+                if is_newer_than(kit.path, record):
                     yield kit, now.version
 
 

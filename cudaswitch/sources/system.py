@@ -135,6 +135,16 @@ def version_of(toolkit: Path, *, runs: bool = True) -> Version:
     )
 
 
+def is_newer_than(toolkit: str, record: str) -> bool:
+    """Tell whether the files that tell a toolkit's version are newer than its record in a store.
+
+    If they are older, a version that is not theirs is the one that the user gave it (`--as`).
+    """
+    there = (f"{toolkit}/{at}" for at in ("version.json", "version.txt", "bin/nvcc"))
+    changed = max((os.stat(at).st_ctime_ns for at in there if os.path.exists(at)), default=0)
+    return changed > os.stat(record).st_ctime_ns
+
+
 def cudnn_of(toolkit: Path) -> Version | None:
     """Read from its header which cuDNN was copied into a toolkit; None if there is none."""
     for header in ("cudnn.h", "cudnn_version.h"):
