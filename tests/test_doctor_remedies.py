@@ -76,6 +76,33 @@ def test_a_release_that_has_the_library(
     assert found["fix"].startswith(f"cudaswitch install {release} && "), found
 
 
+@pytest.mark.parametrize(
+    ("pasted", "folder"),
+    [
+        ("RuntimeError: Library libcublas.so.12 is not found or cannot be loaded", "cublas"),
+        ("ImportError: libcudart.so.12: cannot open shared object file", "cuda_runtime"),
+        ("RuntimeError: Library libcublas.so.11 is not found or cannot be loaded", None),
+    ],
+)
+def test_a_library_that_a_wheel_has(patient: Patient, pasted: str, folder: str | None) -> None:
+    """What is opened by its name, as by CTranslate2, is not looked for among the wheels."""
+    env = patient.virtualenv()
+    env.dist("ctranslate2", "4.5.0")
+    for name, library in (("cublas", "libcublas.so.12"), ("cuda_runtime", "libcudart.so.12")):
+        env.dist(f"nvidia-{name.replace('_', '-')}-cu12", "12.4.5.8")
+        (env.packages / f"nvidia/{name}/lib").mkdir(parents=True)
+        (env.packages / f"nvidia/{name}/lib" / library).touch()
+    patient.activate(env)
+    fix = patient.told(pasted)["fix"]
+    if folder is None:
+        assert fix.startswith("cudaswitch install 11 && ")
+        return
+    there = env.packages / f"nvidia/{folder}/lib"
+    assert fix == f"export LD_LIBRARY_PATH={there}"
+    patient.env["LD_LIBRARY_PATH"] = str(there)
+    assert patient.told(pasted)["fix"].startswith("cudaswitch install 12 && ")
+
+
 def test_the_library_of_the_framework(patient: Patient) -> None:
     """A library comes with the framework's CUDA, or else with the newest that the driver runs."""
     pasted = "Could not load dynamic library 'libcurand.so.10'; dlerror: cannot open"

@@ -18,7 +18,7 @@ from cudaswitch.detect.facts import facts_of
 from cudaswitch.detect.toolkits import absent
 from cudaswitch.doctor import folders
 from cudaswitch.doctor.hooked import hooks_of, kernels_of, pinned, scripts_of
-from cudaswitch.doctor.loading import found_by_loader, strangers
+from cudaswitch.doctor.loading import found_by_loader, in_wheels, strangers
 from cudaswitch.doctor.model import Away, Facts, Integration, Kit
 from cudaswitch.doctor.scripts import settings_of
 from cudaswitch.environments import (
@@ -93,6 +93,7 @@ def gather(variables: Mapping[str, str]) -> Facts:
         environment=environment,
         strangers=foreign,
         loads=found_by_loader(variables, [*loaded, *filter(None, [runtime])]),
+        wheels=in_wheels(environment) if environment and needs.brings else {},
         conf=tuple(folders.loader_configuration()),
         local_cuda=folders.link_to_nothing(Path("/usr/local/cuda")),
         other_kits=folders.usual_toolkits(),

@@ -67,3 +67,10 @@ def strangers(
                     if not is_inside(one.path, environment.prefix):
                         found[name] = Stranger(name, one.path, one.why, one.asked.path)
     return tuple(found.values())
+
+
+def in_wheels(environment: Environment) -> dict[str, str]:
+    """Map the libraries of NVIDIA's wheels in an environment to the folders that have them."""
+    sites = Package("nvidia", Path(environment.prefix)).sites
+    found = (file for site in sites for file in site.glob("nvidia/*/lib/*.so*"))
+    return {file.name: str(file.parent) for file in found}

@@ -225,6 +225,8 @@ class Facts:
     environment: Environment | None = None
     strangers: tuple[Stranger, ...] = ()
     loads: Mapping[str, FoundFile | None] = field(default_factory=dict)
+    wheels: Mapping[str, str] = field(default_factory=dict)
+    """Libraries that NVIDIA's wheels bring into the environment, and their folders."""
     conf: tuple[ConfLine, ...] = ()
     local_cuda: tuple[str, str] | None = None
     """/usr/local/cuda if it is a dangling link, with its target."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 
 from cudaswitch.activation import CUPTI, LIBRARY_FOLDERS
 from cudaswitch.archives.components import component_with
 from cudaswitch.compat.redist import known_releases
 from cudaswitch.compat.runfiles import runfiles
-from cudaswitch.doctor.folders import INCLUDES, LIBNVVM, STUBS
+from cudaswitch.doctor.folders import INCLUDES, LIBNVVM, STUBS, is_listed
 from cudaswitch.doctor.model import Facts
-from cudaswitch.doctor.spelling import install_command, use_command
+from cudaswitch.doctor.spelling import install_command, put_first, spell, use_command
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.sources.choosing import usual_source
 from cudaswitch.sources.components import FULL, SETS
@@ -82,10 +83,14 @@ def first_that_has(facts: Facts, version: str, part: Part | None = None, used: s
 
 
 def first_to_load(facts: Facts, version: str, part: Part | None = None) -> str:
-    """Spell such a command for a library that the loader has to find.
+    """Spell such a command for a library that the loader has to find, or lead it to a wheel's.
 
     Beside CUDA of the environment's own, it finds none of a toolkit unless that is asked for.
     """
+    for file in part.files if part else ():
+        folder = facts.wheels.get(os.path.basename(file))
+        if folder and not is_listed(folder, facts.get("LD_LIBRARY_PATH")):
+            return spell(facts, put_first("LD_LIBRARY_PATH", folder), {})
     return first_that_has(facts, version, part, " --libraries always" if facts.needs.brings else "")
 
 
