@@ -239,8 +239,11 @@ def _missing(name: str, consumer: str | None) -> ToolMissingError:
 
         from cudaswitch.lookup.consumers import brought  # noqa: PLC0415  # the same
 
-        found = None if consumer else brought(name, environment.prefix)
-        if found:
+        found = brought(name, environment.prefix)
+        if found and consumer:
+            why += f"; the environment has it in `{found[0]}`"
+            hint = f"put `{os.path.dirname(found[0])}` first in LD_LIBRARY_PATH"
+        elif found:
             why += f" by itself; the environment has it in `{found[0]}`"
             hint = f"cudaswitch which {quote(name)} --from {quote(found[1])}"
         elif kit:

@@ -273,6 +273,9 @@ def test_a_library_that_only_the_packages_of_the_environment_find(
     asked = "cudaswitch which libcudart.so.12 --from nvidia"
     missing = ("which", "libcudart.so.12")
     refused(home.run(*missing, **variables), where, code=127, hint=asked)
+    link(site / "ctranslate2/libctranslate2.so")
+    stranger = home.run(*missing, "--from", "ctranslate2", **variables)
+    refused(stranger, where, code=127, hint=f"put `{runtime.parent}` first in LD_LIBRARY_PATH")
     link(site / "torch/lib/libtorch_cuda.so", runtime, runpath=str(runtime.parent))
     asked = asked.replace("nvidia", "torch")
     refused(home.run(*missing, **variables), where, code=127, hint=asked)
