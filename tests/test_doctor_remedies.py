@@ -162,6 +162,7 @@ def test_a_cuda_that_knows_the_gpu_and_that_is_used_here(
     [
         ("fatal error: cublas_v2.h: No such file or directory", True, "export CPATH=KIT/include"),
         ("fatal error: cublas_v2.h: No such file or directory", False, "cudaswitch install "),
+        ("error: crt/host_config.h: No such file", True, "cudaswitch install 12.4 && "),
         ("/usr/bin/ld: cannot find -lcudart", True, "ln -s lib KIT/lib64"),
         ("/usr/bin/ld: cannot find -lcudart", False, "cudaswitch install "),
         ("/usr/bin/ld: cannot find -lcublas", True, "ln -s lib KIT/lib64"),
