@@ -69,20 +69,6 @@ ORDERS = {
 }
 
 
-def test_cudnn_whose_name_does_not_tell_its_cuda_goes_with_none(home: Home, tmp_path: Path) -> None:
-    toolkit = builders.cudatoolkit_10_1(tmp_path)
-    archive = builders.cudnn_archive(tmp_path / "in")
-    other = archive.rename(tmp_path / "cudnn.tgz")
-    name = "cudnn-10.1-linux-x64-v7.6.5"
-    refused(home.run("install", toolkit, other), "cudnn.tgz", "which CUDA", hint=f"to {name}")
-    # There is no library to tell the platform.
-    headers = builders.tar_archive(tmp_path / "headers.tgz", "cuda", {"include/cudnn.h": b""})
-    refused(home.run("install", headers), "its platform", hint="cudnn-10.1-linux-x64-v7.6.5.32.tgz")
-    assert not list((home.store / "packages").glob("*"))
-    other.rename(archive)
-    assert succeeded(home.run("install", toolkit, archive)) == BOTH
-
-
 def test_what_came_from_a_url_is_refused_by_it(home: Home, pair: list[Path]) -> None:
     """A refusal names the URL, not the downloaded file, which is gone after the command."""
     whole = pair[0].read_bytes()
@@ -131,25 +117,6 @@ def test_the_order_does_not_matter(home: Home, tmp_path: Path, order: str) -> No
     assert names(home) == BOTH
     for path, number in (("libcudart.so.10.1", "10010"), ("libcudnn.so.7", "7605")):
         assert (home.store / "toolkits" / BOTH[1] / "lib64" / path).is_file(), number
-
-
-def test_cudnn_alone_says_what_it_waits_for(home: Home, tmp_path: Path) -> None:
-    done = home.run("install", made(tmp_path)[1])
-    assert succeeded(done) == []
-    assert done.stderr.splitlines() == [
-        "cudaswitch: installed, but no installed toolkit goes with it yet",
-        "hint: cudaswitch install 10.1, and the two will be combined",
-    ]
-
-
-def test_cudnn_beside_a_toolkit_of_another_cuda(home: Home, tmp_path: Path) -> None:
-    done = home.run("install", *made(tmp_path)[1:], conda_toolkit(tmp_path, "conda"))
-    assert succeeded(done) == ["9.9.9"]
-    assert done.stderr.splitlines() == [
-        "cudaswitch: installed, but no installed toolkit goes with cuDNN 7.6.5 yet",
-        "hint: cudaswitch install 10.1, and the two will be combined",
-    ]
-    assert home.run("install", builders.cudatoolkit_10_1(tmp_path)).stderr == ""
 
 
 @pytest.mark.parametrize("shell", SHELLS, ids=str)
@@ -256,21 +223,6 @@ def test_of_both_containers_of_a_package_the_newer_is_taken(
     assert f"`{files['tar.bz2']}` is left out" in done.stderr
     [record] = home.store.glob("packages/*/cudaswitch.json")
     assert json.loads(record.read_text())["origin"] == str(files["conda"])
-
-
-def test_an_old_cudnn_archive_under_its_shorter_and_its_longer_name(
-    home: Home, tmp_path: Path
-) -> None:
-    """Only the name tells the fourth part of its version."""
-    long = builders.cudnn_archive(tmp_path)
-    short = tmp_path / "cudnn-10.1-linux-x64-v7.6.5.tgz"
-    short.hardlink_to(long)
-    assert succeeded(home.run("install", builders.cudatoolkit_10_1(tmp_path), short)) == BOTH
-    before = snapshot(home.store)
-    assert succeeded(home.run("install", long)) == [BOTH[1]]
-    assert snapshot(home.store) == before
-    other = builders.cudnn_archive(tmp_path / "other", cudnn="7.6.5.33")
-    refused(home.run("install", other), "is already installed", hint="--force")
 
 
 def test_force_puts_a_package_in_again(home: Home, tmp_path: Path) -> None:
