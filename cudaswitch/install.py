@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from cudaswitch.changing import OwnStore
 from cudaswitch.compose import compose, links_to
 from cudaswitch.contents import Contents, contents_of
 from cudaswitch.durable import sync_tree
-from cudaswitch.errors import ArchiveError, StoreError
+from cudaswitch.errors import ArchiveError, StoreError, printable
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import CONTENTS, MANIFEST, cache
 from cudaswitch.planning import NOTHING_SHARED, Recipe, Shared, Stock, release_of_pieces
@@ -24,6 +25,9 @@ from cudaswitch.store import Store, all_stores, read_package, read_toolkit
 from cudaswitch.talk import say
 from cudaswitch.toolkit import METAPACKAGE, Package, Toolkit, target_of
 from cudaswitch.versions import Version
+
+_LARGE = 8 << 20
+"""Bytes of an archive that takes a second or more to unpack."""
 
 
 class Artifact(NamedTuple):
@@ -272,8 +276,8 @@ def unpacked(artifact: Artifact, stage: Path) -> Package:
     (stage / "tree").mkdir()
     (stage / "info").mkdir()
     try:
-        with _damage_discarded(artifact):
-            package = unpack(artifact.path, stage / "tree", stage / "info", artifact.origin)
+        with _damage_discarded(artifact), _progress(artifact) as seen:
+            package = unpack(artifact.path, stage / "tree", stage / "info", artifact.origin, seen)
     except ArchiveError as error:
         cause = error.__cause__
         if isinstance(cause, OSError) and cause.filename != str(artifact.path):
@@ -290,6 +294,20 @@ def unpacked(artifact: Artifact, stage: Path) -> Package:
     # Flush before the rename, and while nobody waits for the store.
     sync_tree(stage)
     return package
+
+
+@contextlib.contextmanager
+def _progress(artifact: Artifact) -> Iterator[Callable[[int], object] | None]:
+    """Show on a terminal how far a large archive is read, by what is told its position."""
+    size = os.stat(artifact.path).st_size
+    if size < _LARGE or not sys.stderr.isatty():
+        yield None
+        return
+    from cudaswitch.progress import bar  # noqa: PLC0415  # as above
+
+    name = printable(artifact.origin.rpartition("/")[2])
+    with bar(f"unpacking {name}", size) as shown:
+        yield lambda position: shown.update(position - shown.n)
 
 
 @contextlib.contextmanager

@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import json
 import os
+import random
 import subprocess
 from pathlib import Path
 
+import pexpect
 import pytest
 
 import builders
@@ -28,6 +30,7 @@ from http_server import Server
 from preloaded import no_hard_links
 from shells.driver import BASH, DASH, FISH, SHELLS, TCSH, Shell, run_shell
 from stock import FOLDER
+from tools import console_script
 
 FORM = pytest.mark.parametrize("form", FORMS)
 BOTH = ["10.1.243", "10.1.243+cudnn7.6.5"]
@@ -279,6 +282,23 @@ def conda_toolkit(folder: Path, form: Form, **files: builders.Content) -> Path:
     return builders.conda_package(
         folder, "cudatoolkit", "9.9.9", "h0_0", "linux-64", tree, form=form
     )
+
+
+@FORM
+def test_a_terminal_sees_how_far_a_large_file_is_unpacked(
+    home: Home, tmp_path: Path, form: Form
+) -> None:
+    noise = random.Random(1).randbytes(9 << 20)
+    package = conda_toolkit(tmp_path, form, lib__blob=noise)
+    command = ["install", str(package)]
+    with pexpect.spawn(str(console_script()), command, env=home.env, timeout=60) as terminal:
+        terminal.expect(pexpect.EOF)
+    said = terminal.before.decode()
+    assert f"unpacking {package.name}: " in said
+    assert "MiB [" in said
+    # The bar is wiped out in the end, and what can be used stands alone.
+    assert said.rpartition("\r")[0].rpartition("\r")[2].strip() == "9.9.9"
+    assert home.run("install", package, "--force").stderr == ""
 
 
 @FORM

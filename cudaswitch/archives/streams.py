@@ -42,10 +42,10 @@ class Source:
     """An open regular file, read from front to back and hashed on the way.
 
     Opening never blocks on a fifo and never touches a device. `read_at` looks ahead without
-    hashing; `position` tells how far the pass has come.
+    hashing; `position` tells how far the pass has come, as does each call of `seen`.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, seen: Callable[[int], object] | None = None) -> None:
         try:
             self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
         except OSError as error:
@@ -63,6 +63,7 @@ class Source:
             os.close(self._fd)
             raise ForeignError(refusal)
         self._path = path
+        self._seen = seen
         self.size = status.st_size
         self.position = 0
         self._hash = Hash()
@@ -98,6 +99,8 @@ class Source:
         self.position += count
         if not self._gaps:
             self._hash.add(data)
+        if self._seen:
+            self._seen(self.position)
         return data
 
     def pieces(self, end: int | None = None) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -37,17 +38,24 @@ def identify(path: Path, origin: str | None = None) -> Package:
         return layout.package()._replace(size=source.size)
 
 
-def unpack(path: Path, tree: Path, info: Path, origin: str | None = None) -> Package:
+def unpack(
+    path: Path,
+    tree: Path,
+    info: Path,
+    origin: str | None = None,
+    seen: Callable[[int], object] | None = None,
+) -> Package:
     """Unpack the archive at `path` into the existing, empty folder `tree`, and verify it.
 
     conda's `info/` goes to the empty folder `info`. The file is opened once and hashed in the same
     pass. Returns the package with its sha256 and an entry for each file and link, sorted by path.
+    `seen` is called again and again with how many bytes of the file have been read.
 
     Raises ArchiveError, naming `origin` if given, when anything is wrong; what was written until
     then is in `tree` and `info` only, and the caller has to remove it. Nothing is flushed to disk
     (fsync) here.
     """
-    with naming(path, origin), Source(path) as source, ExitStack() as open_things:
+    with naming(path, origin), Source(path, seen) as source, ExitStack() as open_things:
         layout = layout_of(source, path.name)
         folders = open_things.enter_context(Folders(tree))
         aside = open_things.enter_context(Folders(info))

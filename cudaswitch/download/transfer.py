@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from threading import Event, RLock
+from threading import Event
 from typing import NoReturn
 
 import requests
@@ -36,19 +36,12 @@ from cudaswitch.download.patience import Pace
 from cudaswitch.download.ranges import ChangedError, Ranges, is_worth_it
 from cudaswitch.download.urls import refused
 from cudaswitch.errors import SourceError, StoreError, UnreachableError
+from cudaswitch.progress import bar
 
 _WEB_PAGE = (b"<!doctype", b"<html", b"<head", b"<?xml")
 _SNIFF = 64
 _BY_HAND = "check the URL, or download it by hand"
 _HASHED_AT_ONCE = 16 << 20
-_BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt}{unit} [{elapsed}<{remaining}, {rate_fmt}]"
-"""tqdm's usual one, and the unit of the sizes. Where no total is known, its usual one has that."""
-
-# tqdm's own lock is for several processes, and Python 3.14 starts one for it.
-tqdm.set_lock(RLock())
-# tqdm's thread redraws bars that are drawn too seldom, which those with `miniters=1` never are. If
-# no thread can be started, tqdm would warn.
-tqdm.monitor_interval = 0
 
 
 class _DoubtError(Exception):
@@ -245,11 +238,7 @@ class Transfer:
 
     def _bar(self, record: Record, initial: int) -> tqdm[NoReturn]:
         total = record.size if self.size is None else self.size
-        return tqdm(
-            desc=record.name, total=total, initial=initial, disable=not self.show,
-            unit="iB", unit_scale=True, unit_divisor=1024, leave=False, miniters=1,
-            bar_format=_BAR if total else None,
-        )  # fmt: skip
+        return bar(record.name, total, done=initial, show=self.show)
 
     def _receive(
         self,
