@@ -182,6 +182,16 @@ def test_a_cudnn_of_an_older_minor_is_refused_by_the_framework(env):
     assert any("runtime-cu12 12.4.127 is older than the 12.5" in it.text for it in answer.reasons)
 
 
+def test_a_cudnn_range_is_never_empty(env):
+    """Which GPUs cuDNN lists is not known of each release: of 8.5 it is, and of 8.9."""
+    env.dist("tensorflow", "2.14.1", "nvidia-cudnn-cu11==8.7.0.84; extra == 'and-cuda'")
+    env.file("tensorflow/python/platform/build_info.py", build_info(DICT, "11.8", "8"))
+    env.dist("nvidia-cuda-runtime-cu11", "11.8.89")
+    env.dist("nvidia-cudnn-cu11", "8.6.0.163")
+    answer = env.resolve(cc="3.7")
+    assert answer.hint == '`pip install "nvidia-cudnn-cu11>=8.7,<9"`'
+
+
 @pytest.mark.parametrize(("version", "finds"), [("2.16.1", False), ("2.16.2", True)])
 def test_a_release_that_does_not_find_its_wheels(env, version, finds):
     env.dist("tensorflow", version)

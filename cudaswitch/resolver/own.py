@@ -205,8 +205,10 @@ def _too_new(serving: tuple[Carried, ...], cudnn: Version | None, facts: Facts) 
 
 
 def _other_cudnn(part: Carried, built: Version, facts: Facts) -> str:
-    """Spell what brings a cuDNN that is not older than `built`, and serves a GPU here."""
+    """Spell what brings a cuDNN that is not older than `built`, and serves a GPU here, if any."""
     before = first_without(built, facts.gpus)
+    if before <= built:
+        before = Version(str(built.major + 1))
     command = "pip install"
     if part.kind == "conda":
         command = f"{facts.conda} install -p {shlex.quote(str(facts.prefix))}"
