@@ -130,8 +130,11 @@ def test_nvidia_smi_of_wsl_is_found_and_one_in_the_environment_is_not(tmp_path, 
     (tmp_path / "other/bin/nvidia-smi").symlink_to(inside)
     monkeypatch.setenv("PATH", str(tmp_path / "other/bin"))
     assert find_smi(tmp_path / "env", tmp_path) is None
-    wsl = smi(tmp_path / "usr/lib/wsl/lib/nvidia-smi", "exit 1")
+    wsl = smi(tmp_path / "usr/lib/wsl/lib/nvidia-smi", 'echo "581.57, 8.9"')
     assert find_smi(tmp_path / "env", tmp_path) == wsl
+    # Distributions have a package with one that fails there.
+    smi(tmp_path / "usr/bin/nvidia-smi", "exit 4")
+    assert gpus(None, tmp_path) == ("581.57", ("8.9",), "nvidia-smi")
 
 
 def test_a_gcc_elsewhere_on_path_is_of_its_own_release(tmp_path, monkeypatch):

@@ -17,7 +17,8 @@ DRIVER = r"(?a:\b(\d{3}\.\d{1,4}(?:\.\d{1,4})?)\b)"
 _SECONDS = 5.0
 """Time that the driver may take to answer; a broken one can hang."""
 _CC = r"(?a:\d{1,2}\.\d)"
-_SMI = ("usr/bin/nvidia-smi", "usr/lib/wsl/lib/nvidia-smi", "opt/bin/nvidia-smi")
+_SMI = ("usr/lib/wsl/lib/nvidia-smi", "usr/bin/nvidia-smi", "opt/bin/nvidia-smi")
+"""Its usual places, WSL's first: one from a package does not reach Windows' driver there."""
 _MODULES = ("sys/module/nvidia", "proc/driver/nvidia", "usr/lib/wsl/lib")
 
 
@@ -77,7 +78,7 @@ def _ask(nvml: Any, answers: list[Gpus]) -> None:
 
 
 def find_smi(avoid: Path | None, root: Path) -> Path | None:
-    """Find the system's nvidia-smi: its usual places, WSL's, then PATH outside `avoid`."""
+    """Find the system's nvidia-smi: its usual places, then PATH outside `avoid`."""
     candidates = [root / name for name in _SMI]
     if on_path := find_program("nvidia-smi", search_path(os.environ)):
         candidates.append(Path(on_path))
