@@ -162,6 +162,19 @@ def test_libraries_on_path_that_the_loader_finds_by_another_name(patient: Patien
     assert patient.codes(1) == []
 
 
+def test_a_copy_of_what_is_applied_stays_with_it(patient: Patient) -> None:
+    """`off` takes the first of two away, and would leave an only one where `use` has put it."""
+    kit, other = patient.adopt("12.4.131"), patient.toolkit(patient.work / "other", "12.4.131")
+    mine = f"{patient.path}:{kit}/bin:{other}/bin"
+    patient.env["PATH"] = f"{mine}:{other}/bin"
+    patient.before = 'eval "$(cudaswitch env 12.4 --shell bash)"'
+    patient.after = 'eval "$(cudaswitch env system --shell bash)"'
+    patient.after += f"; printf %s \"$PATH\" > '{patient.work}/list'"
+    patient.in_shell("CS004")
+    assert "CS004" in patient.codes(1)
+    assert (patient.work / "list").read_text() == mine
+
+
 def test_a_compat_folder_of_the_branch_that_stands_in_for_the_driver(patient: Patient) -> None:
     """CUDASWITCH_DRIVER may name no more than a branch, such as 535."""
     CASES["CS013"](patient)

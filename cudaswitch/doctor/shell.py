@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from cudaswitch.doctor.folders import is_inside, is_listed
@@ -51,11 +52,13 @@ def _duplicates(facts: Facts) -> Iterator[Found]:
         twice = {text for text in twice if not _is_applied(facts, text)}
         if twice:
             shown = ", ".join(f"`{text}` {texts.count(text)} times" for text in sorted(twice))
-            yield Found(f"{name} holds {shown}", Relist(name, _each_once))
+            yield Found(f"{name} holds {shown}", Relist(name, partial(_each_once, twice)))
 
 
-def _each_once(elements: list[str]) -> list[str]:
-    return list(dict.fromkeys(elements))
+def _each_once(twice: Collection[str], elements: list[str]) -> list[str]:
+    """Leave out all but the first of each that is `twice` in a list."""
+    numbered = enumerate(elements)
+    return [at for number, at in numbered if at not in twice or at not in elements[:number]]
 
 
 def _is_applied(facts: Facts, folder: str) -> bool:
