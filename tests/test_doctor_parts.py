@@ -292,6 +292,7 @@ def test_headers_a_folder_deeper(patient: Patient) -> None:
         ("nvcc fatal   : Value 'c++23' is not defined for option 'std'", "CS178", "compat"),
         ("Couldn't invoke ptxas --version", "CS171", "env 12.4.131 "),
         ("CMake Error:\n    CUDA::nvToolsExt\n\n  but the target", "CS167", "install 12.8 && "),
+        ("/usr/bin/ld: cannot find -lnvToolsExt: No such file", "CS167", "install 12.8 && "),
         ("meson.build:1:0: ERROR: Unknown compiler(s): [['nvcc']]", "CS141", "env 12.4.131 "),
         ('ERROR: Dependency "cuda" not found, tried system', "CS115", "env 12.4.131 "),
         ('ccache: error: Could not find compiler "nvcc" in PATH', "CS141", "env 12.4.131 "),

@@ -444,3 +444,12 @@ def test_a_script_of_a_package_is_mended_by_a_newer_package(patient: Patient, pr
         patient.env["MAMBA_EXE"] = "/m/micromamba"
     pasted = "/e/etc/conda/activate.d/~cuda-nvcc_activate.sh: line 1: CFLAGS: unbound variable"
     assert patient.told(pasted)["fix"] == f"{program} update --all"
+
+
+def test_the_linker_is_led_to_a_library_that_newer_toolkits_lack(patient: Patient) -> None:
+    pasted = "/usr/bin/ld: cannot find -lnvToolsExt: No such file or directory"
+    kit = patient.adopt("12.4.131")
+    patient.lay_library(kit / "lib64", "libnvToolsExt", "libnvToolsExt.so.1", "1.0.0")
+    assert "cudaswitch env 12.4 " in patient.told(pasted)["fix"]
+    patient.env["CUDA_HOME"] = str(kit)
+    assert patient.told(pasted)["fix"] == f"export LIBRARY_PATH={kit}/lib64"

@@ -129,7 +129,10 @@ def _standard(facts: Facts, year: str) -> str:
 
 
 def _nvtx(facts: Facts, _: str) -> str:
+    """Bring a toolkit with libnvToolsExt, or lead the linker to that of the active one."""
     part = library("nvToolsExt", "so")
+    if facts.active and place(facts.active.has, part):
+        return _led_to(facts, "LIBRARY_PATH", part)
     return first_that_has(facts, release_with(facts, ("nvToolsExt", "1")), part)
 
 
