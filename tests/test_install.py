@@ -284,12 +284,9 @@ def conda_toolkit(folder: Path, form: Form, **files: builders.Content) -> Path:
     )
 
 
-@FORM
-def test_a_terminal_sees_how_far_a_large_file_is_unpacked(
-    home: Home, tmp_path: Path, form: Form
-) -> None:
+def test_a_terminal_sees_how_far_a_large_file_is_unpacked(home: Home, tmp_path: Path) -> None:
     noise = random.Random(1).randbytes(9 << 20)
-    package = conda_toolkit(tmp_path, form, lib__blob=noise)
+    package = conda_toolkit(tmp_path, "conda", lib__blob=noise)
     command = ["install", str(package)]
     with pexpect.spawn(str(console_script()), command, env=home.env, timeout=60) as terminal:
         terminal.expect(pexpect.EOF)
