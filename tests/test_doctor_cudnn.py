@@ -1,4 +1,4 @@
-"""A pasted message about cuDNN is answered with the wheel that the framework takes."""
+"""A pasted message about cuDNN is answered with the one that the framework takes."""
 
 from __future__ import annotations
 
@@ -107,3 +107,26 @@ def test_a_cudnn_to_build_for_pytorch_is_for_its_major(
     patient.activate(env)
     found = patient.told("k.cu:6:10: fatal error: cudnn.h: No such file or directory")
     assert fix in found["fix"]
+
+
+def test_a_newer_cudnn_where_the_framework_takes_it_from(patient: Patient) -> None:
+    pasted = "Loaded runtime CuDNN library: 8.1.0 but source was compiled with: 8.6.0."
+    env = patient.virtualenv()
+    env.torch("2.1.0+cu121", "12.1", "nvidia-cudnn-cu12==8.1.0.1")
+    env.dist("nvidia-cudnn-cu12", "8.9.2.26")
+    (env.packages / "nvidia/cudnn/lib").mkdir(parents=True)
+    patient.activate(env)
+    found = patient.told(pasted)
+    assert found["fix"] == f"{env.prefix}/bin/python -m pip install 'nvidia-cudnn-cu12>=8.6,<9'"
+
+
+@pytest.mark.parametrize(
+    ("built", "such"),
+    [("8.6.0", "11.8 --cudnn 8"), ("8.9.6", "12.3 --cudnn 8"), ("9.99.0", "13.1 --cudnn 9")],
+)
+def test_a_newer_cudnn_is_for_a_cuda_that_is_loaded(
+    patient: Patient, built: str, such: str
+) -> None:
+    """Without an environment the table of releases says for which CUDA a newer cuDNN is."""
+    pasted = f"Loaded runtime CuDNN library: 8.1.0 but source was compiled with: {built}."
+    assert patient.told(pasted)["fix"].startswith(f"cudaswitch install {such} && ")

@@ -401,29 +401,6 @@ def test_a_link_is_made_only_where_the_library_is(patient: Patient) -> None:
     assert found["fix"].startswith("cudaswitch install ")
 
 
-def test_a_newer_cudnn_where_the_framework_takes_it_from(patient: Patient) -> None:
-    pasted = "Loaded runtime CuDNN library: 8.1.0 but source was compiled with: 8.6.0."
-    env = patient.virtualenv()
-    env.torch("2.1.0+cu121", "12.1", "nvidia-cudnn-cu12==8.1.0.1")
-    env.dist("nvidia-cudnn-cu12", "8.9.2.26")
-    (env.packages / "nvidia/cudnn/lib").mkdir(parents=True)
-    patient.activate(env)
-    found = patient.told(pasted)
-    assert found["fix"] == f"{env.prefix}/bin/python -m pip install 'nvidia-cudnn-cu12>=8.6,<9'"
-
-
-@pytest.mark.parametrize(
-    ("built", "such"),
-    [("8.6.0", "11.8 --cudnn 8"), ("8.9.6", "12.3 --cudnn 8"), ("9.99.0", "13.1 --cudnn 9")],
-)
-def test_a_newer_cudnn_is_for_a_cuda_that_is_loaded(
-    patient: Patient, built: str, such: str
-) -> None:
-    """Without an environment the table of releases says for which CUDA a newer cuDNN is."""
-    pasted = f"Loaded runtime CuDNN library: 8.1.0 but source was compiled with: {built}."
-    assert patient.told(pasted)["fix"].startswith(f"cudaswitch install {such} && ")
-
-
 def test_a_folder_whose_name_begins_as_the_toolkits(patient: Patient) -> None:
     """Only a folder within the applied toolkit is left out by an option of the toolkit."""
     kit = patient.adopt("12.4.131")
