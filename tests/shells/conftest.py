@@ -31,6 +31,8 @@ def make_person(
 ) -> Person:
     """Make a user; the gcc in the folder `compilers` is refused by the second toolkit's nvcc."""
     home = make_home(folder)
+    # Without this folder, fish reads all manual pages in the background, for a minute or longer.
+    (Path(home.env["XDG_DATA_HOME"]) / "fish" / "generated_completions").mkdir(parents=True)
     kits = kits_in(folder / "toolkits")
     path = home.env["PATH"]
     if compilers:

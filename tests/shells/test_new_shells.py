@@ -40,15 +40,12 @@ def account(folder: Path, person: Person, shell: Shell) -> dict[str, str]:
     """Make a home whose rc files rebuild PATH as a system's own do, and load cudaswitch."""
     lines = [shell.set("PATH", REBUILT), person.load(shell)]
     paths = [folder / name for name in RC_FILES[shell]]
-    # An interactive fish without this folder reads all manual pages, which takes a minute.
-    (folder / "fish" / "generated_completions").mkdir(parents=True)
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     for path, line in zip((paths[0], paths[-1]), lines, strict=True):
         path.write_text(path.read_text() + line + "\n")
-    names = ("HOME", "ZDOTDIR", "XDG_DATA_HOME")
-    return dict.fromkeys(names, str(folder)) | {"XDG_CONFIG_HOME": f"{folder}/xdg-config"}
+    return {"HOME": str(folder), "ZDOTDIR": str(folder), "XDG_CONFIG_HOME": f"{folder}/xdg-config"}
 
 
 def active(person: Person, *steps: str) -> Environment:
