@@ -46,9 +46,8 @@ def adopt(path: Path | None, version: str | None, scan: bool, yes: bool, as_json
     if path is not None:
         kits = [_adopt_at(store, path, version)]
     else:
-        kits = _scanned(store)
+        kits = _scanned(store, store.toolkits(required=yes))
         if yes:
-            store.toolkits(required=True)
             with brought_up_to_date():
                 kits = list(_adopt_each(store, kits))
     adopted = {kit.name: kit.path for kit in store.toolkits()}
@@ -94,10 +93,13 @@ def _unanswered() -> list[Holding]:
     return without_toolkit(holdings(kits), kits)[0]
 
 
-def _scanned(store: Store) -> list[Toolkit]:
-    """List the machine's toolkits as they would be adopted, without those of our own."""
+def _scanned(store: Store, known: Sequence[Toolkit]) -> list[Toolkit]:
+    """List the machine's toolkits as they would be adopted, without those of our own.
+
+    `known` are those of the store, in which they may be adopted already.
+    """
     platform = current_platform()
-    inside, given = store.home.root.resolve(), _numbers(store)
+    inside, given = store.home.root.resolve(), _numbers(store, known)
     found = [
         (at, given.get(str(at), version), system.cudnn_of(at))
         for at, version in system.scan(os.environ).items()
@@ -109,10 +111,10 @@ def _scanned(store: Store) -> list[Toolkit]:
     ]
 
 
-def _numbers(store: Store) -> dict[str, Version]:
+def _numbers(store: Store, known: Sequence[Toolkit]) -> dict[str, Version]:
     """Map the folders of adopted toolkits to their versions, unless upgraded in place since."""
     found = {}
-    for kit in store.toolkits():
+    for kit in known:
         record = store.home.at("toolkits", kit.name, MANIFEST)
         with contextlib.suppress(OSError):
             if not kit.packages and not system.is_newer_than(kit.path, record):
