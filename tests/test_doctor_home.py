@@ -50,3 +50,16 @@ def test_a_library_may_be_below_cuda_home(cupy: Patient) -> None:
     cupy.lay_library(kit / "lib64", "libnvrtc", "libnvrtc.so.12", "12.4.127")
     cupy.in_shell("none")
     assert "CS086" not in cupy.codes(1)
+
+
+@pytest.mark.parametrize(("version", "codes"), [("12.4.131", []), ("11.8.89", ["CS041"])])
+def test_the_runtime_may_be_below_cuda_home(
+    patient: Patient, version: str, codes: list[str]
+) -> None:
+    env = patient.virtualenv()
+    env.dist("numba-cuda", "0.20.0")
+    env.dist("cuda-bindings", "12.9.1")
+    patient.activate(env)
+    patient.env["CUDA_HOME"] = str(patient.toolkit(patient.work / "kit", version))
+    patient.in_shell("none")
+    assert [code for code in patient.codes(1) if code == "CS041"] == codes
