@@ -299,11 +299,12 @@ def unpacked(artifact: Artifact, stage: Path) -> Package:
 @contextlib.contextmanager
 def _progress(artifact: Artifact) -> Iterator[Callable[[int], object] | None]:
     """Show on a terminal how far a large archive is read, by what is told its position."""
-    size = os.stat(artifact.path).st_size
+    # A file that is gone is for `unpack` to refuse.
+    size = os.path.getsize(artifact.path) if os.path.exists(artifact.path) else 0
     if size < _LARGE or not sys.stderr.isatty():
         yield None
         return
-    from cudaswitch.progress import bar  # noqa: PLC0415  # as above
+    from cudaswitch.progress import bar  # noqa: PLC0415  # slow to load, and seldom needed
 
     name = printable(artifact.origin.rpartition("/")[2])
     with bar(f"unpacking {name}", size) as shown:

@@ -24,6 +24,8 @@ from checks import (
     snapshot,
     succeeded,
 )
+from cudaswitch.errors import ArchiveError
+from cudaswitch.install import Artifact, unpacked
 from cudaswitch.platforms import current_platform
 from homes import Home
 from http_server import Server
@@ -296,6 +298,11 @@ def test_a_terminal_sees_how_far_a_large_file_is_unpacked(home: Home, tmp_path: 
     # The bar is wiped out in the end, and what can be used stands alone.
     assert said.rpartition("\r")[0].rpartition("\r")[2].strip() == "9.9.9"
     assert home.run("install", package, "--force").stderr == ""
+
+
+def test_a_file_that_is_gone_when_it_is_to_be_unpacked(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match=r"gone\.conda"):
+        unpacked(Artifact(tmp_path / "gone.conda", "gone.conda"), tmp_path)
 
 
 @FORM
