@@ -113,7 +113,8 @@ def install(
         with contextlib.suppress(CudaswitchError):
             store.publish_anew()
     bring_up_to_date()
-    tell_of_no_toolkit(store, {one.origin for one in brought}, beside_others=bool(made))
+    if brought or not made:
+        tell_of_no_toolkit(store, {one.origin for one in brought}, beside_others=bool(made))
     for name, kit in made.items():
         talk.line(name)
         tell_of_building(kit, store.compiler_of(kit))

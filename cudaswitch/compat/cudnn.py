@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import lru_cache
 
-from cudaswitch.compat.redist import FIRST_TOOLKIT, known_releases
+from cudaswitch.compat.redist import FIRST_ON_PYPI, has_toolkit, known_releases
 from cudaswitch.compat.tables import Row, read_table, rows_of
 from cudaswitch.versions import Version
 
 _ONE_BUILD = Version("8.2")
 """The first cuDNN of which NVIDIA's matrix lists one build for several releases of CUDA 11."""
-_ON_PYPI = 13
-"""The first CUDA major that is installed from PyPI, which keeps every cuDNN for it."""
 
 
 class Support(Row):
@@ -127,13 +125,12 @@ def spelled_for(cudnn: Version, cuda: Version, gpus: Collection[Version]) -> str
 def _is_offered(cudnn: Version, cuda: Version) -> bool:
     """Tell whether the usual source of a CUDA (`sources.choosing`) has a cuDNN of that minor.
 
-    Only what is known offline counts.
+    Only what is known offline counts. PyPI keeps every cuDNN.
     """
-    if cuda.major >= _ON_PYPI:
+    if cuda >= FIRST_ON_PYPI:
         return True
     minor = Version(cudnn.minor)
-    at_nvidia = (one for one in known_releases("cuda") if one >= FIRST_TOOLKIT)
-    if any(one.starts_with(cuda) for one in at_nvidia):
+    if has_toolkit(cuda):
         return any(one.starts_with(minor) for one in known_releases("cudnn"))
     rows = rows_of(read_table("cudnn"), "conda")
     return any(minor.text in row["minors"] for row in rows)

@@ -1,4 +1,4 @@
-"""Which releases NVIDIA's redist index has, for when it cannot be asked."""
+"""Which releases NVIDIA's redist index has, for when it cannot be asked, and where PyPI's begin."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from cudaswitch.versions import Version
 
 FIRST_TOOLKIT = Version("11.4.2")
 """The first CUDA whose index lists a toolkit."""
+FIRST_ON_PYPI = Version("13.0")
+"""The first CUDA that comes from PyPI if no source is named."""
 
 
 @lru_cache
@@ -18,3 +20,9 @@ def known_releases(product: str) -> tuple[Version, ...]:
     return tuple(
         Version(release) for row in rows if row["product"] == product for release in row["releases"]
     )
+
+
+def has_toolkit(cuda: Version) -> bool:
+    """Tell whether the index is known to have a toolkit of a CUDA release."""
+    listed = (one for one in known_releases("cuda") if one >= FIRST_TOOLKIT)
+    return any(one.starts_with(cuda) for one in listed)

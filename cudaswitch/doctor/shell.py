@@ -57,8 +57,7 @@ def _duplicates(facts: Facts) -> Iterator[Found]:
 
 def _each_once(twice: Collection[str], elements: list[str]) -> list[str]:
     """Leave out all but the first of each that is `twice` in a list."""
-    numbered = enumerate(elements)
-    return [at for number, at in numbered if at not in twice or at not in elements[:number]]
+    return [one for at, one in enumerate(elements) if one not in twice or one not in elements[:at]]
 
 
 def _is_applied(facts: Facts, folder: str) -> bool:

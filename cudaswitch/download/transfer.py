@@ -19,6 +19,7 @@ from typing import NoReturn
 import requests
 from tqdm import tqdm
 
+from cudaswitch import progress
 from cudaswitch.download.access import Access, Limits
 from cudaswitch.download.cache import PIECE, Cache, feed
 from cudaswitch.download.client import (
@@ -36,7 +37,6 @@ from cudaswitch.download.patience import Pace
 from cudaswitch.download.ranges import ChangedError, Ranges, is_worth_it
 from cudaswitch.download.urls import refused
 from cudaswitch.errors import SourceError, StoreError, UnreachableError
-from cudaswitch.progress import bar
 
 _WEB_PAGE = (b"<!doctype", b"<html", b"<head", b"<?xml")
 _SNIFF = 64
@@ -238,7 +238,7 @@ class Transfer:
 
     def _bar(self, record: Record, initial: int) -> tqdm[NoReturn]:
         total = record.size if self.size is None else self.size
-        return bar(record.name, total, done=initial, show=self.show)
+        return progress.bar(record.name, total, done=initial, show=self.show)
 
     def _receive(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from cudaswitch.compat.architectures import architectures, given_up, gpu_name
 from cudaswitch.compat.cudnn import lists_all, spelled_for, unsupported_cuda, unsupported_gpus
-from cudaswitch.compat.redist import FIRST_TOOLKIT, known_releases
+from cudaswitch.compat.redist import has_toolkit
 from cudaswitch.compat.runfiles import runfiles
 from cudaswitch.compat.sonames import soname
 from cudaswitch.namedtuples import NamedTuple
@@ -88,11 +88,8 @@ def install_command(wanted: Wanted, facts: Facts, *, builds: bool) -> str:
 
 def _only_runfile(cuda: Version) -> bool:
     """Tell whether nothing but a runfile has nvcc of a release."""
-    at_nvidia = (one for one in known_releases("cuda") if one >= FIRST_TOOLKIT)
     by_runfile = (row.cuda for row in runfiles())
-    return any(one.starts_with(cuda) for one in by_runfile) and not any(
-        one.starts_with(cuda) for one in at_nvidia
-    )
+    return any(one.starts_with(cuda) for one in by_runfile) and not has_toolkit(cuda)
 
 
 def fits(wanted: Wanted, version: Version, facts: Facts) -> bool:

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cudaswitch.compat.redist import FIRST_TOOLKIT, known_releases
+from cudaswitch.compat.redist import FIRST_ON_PYPI, FIRST_TOOLKIT, known_releases
 from cudaswitch.versions import Request, Version, is_version, range_part, spelling_hint
 
 _USUAL = (
-    ("pypi", Version("13.0"), "it has nvcc for CUDA 13 and later"),
+    ("pypi", FIRST_ON_PYPI, "it has nvcc for CUDA 13 and later"),
     ("nvidia", FIRST_TOOLKIT, f"it has nvcc for CUDA {FIRST_TOOLKIT} to 12"),
 )
 _OLDEST = (
