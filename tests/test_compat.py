@@ -317,6 +317,7 @@ def test_cudnn_917_leaves_volta():
         ("9.0", "12", None, "9"),
         ("9.0", "12", "7.0", "9.10"),
         ("9.12.0.46", "13", None, "9.12"),
+        ("9.99", "13.0", None, "9.99"),
         ("8.1", "11.2", None, "8.1"),
         ("7.4", "10.0", None, "7"),
         ("7.6.5", "10.1", None, "7.6"),
@@ -326,7 +327,7 @@ def test_cudnn_917_leaves_volta():
     ],
 )
 def test_the_cudnn_that_is_asked_for_is_one_that_its_source_has(cudnn, cuda, gpu, request_):
-    """NVIDIA's index begins with 8.9.4, and conda's channels have no 7.4."""
+    """NVIDIA's index begins with 8.9.4, conda's channels have no 7.4, and PyPI has all of 13's."""
     gpus = [Version(gpu)] if gpu else []
     assert spelled_for(Version(cudnn), Version(cuda), gpus) == request_
 

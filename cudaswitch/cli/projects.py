@@ -194,12 +194,10 @@ def _present(store: Store, kit: LockedToolkit) -> list[Toolkit]:
 
     That is one, or one for each cuDNN.
     """
-    packages = list(store.packages())
-    hashes = {package.id: package.sha256 for package in packages}
-    cudnns = {package.sha256 for package in packages if package.component == "cudnn"}
+    hashes = {package.id: package.sha256 for package in store.packages()}
     wanted = {row.sha256 for row in kit.packages}
     made = {one: {hashes.get(at, "") for at in one.packages} for one in store.toolkits()}
-    made = {one: parts for one, parts in made.items() if wanted - cudnns <= parts <= wanted}
+    made = {one: parts for one, parts in made.items() if parts <= wanted}
     if wanted.difference(*made.values()):
         return []
     return [one for one, parts in made.items() if not any(map(parts.__lt__, made.values()))]
