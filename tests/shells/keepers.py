@@ -36,6 +36,9 @@ class Keeper:
     allowing: tuple[str, ...]
     forgets: bool = False
 
+    def __str__(self) -> str:
+        return self.name
+
     def command(self, shell: Shell) -> str:
         fish, other = self.loading
         return (fish if shell is FISH else other).format(program=require(self.name), shell=shell)

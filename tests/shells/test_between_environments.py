@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pairs import every_pair
 from shells.conda import Conda, Emulator, conda_prefix, real_conda, write_hook
 from shells.driver import BASH, DASH, FISH, POSIX_SHELLS, STRICT, TCSH, ZSH, Environment, Shell
 from shells.kits import Person, foreign
@@ -34,24 +35,27 @@ def kept_of(person: Person, seen: Environment) -> list[str]:
     return [name for name in seen if name.startswith("__CONDA_SHLVL_") and home in seen[name]]
 
 
-@every_shell
-@pytest.mark.parametrize("conda", QUICK_AND_REAL, ids=str)
-@pytest.mark.parametrize("name", ["c", "d"])
-@pytest.mark.parametrize(
-    ("kept", "added"),
-    [
-        ("MINE_OLD_PATH", "{own}{glue}{path}"),
-        ("OLD_PATH", "{path}{glue}{own}"),
-        ("OLDPATH", "{own}{glue}{path}"),
-        ("PATH_BAK", "{own}{glue}{path}"),
-        ("MINE_BAK_PATH", "{own}{glue}{path}"),
-        ("PREV_PATH", "{path}{glue}{own}"),
-    ],
+@every_pair(
+    {
+        "shell": (*POSIX_SHELLS, FISH),
+        "conda": QUICK_AND_REAL,
+        "name": ["c", "d"],
+        "words": ["a {name} out out", "a {name} a out out out", "a c a {name} out out out out"],
+        "kept, added": [
+            ("MINE_OLD_PATH", "{own}{glue}{path}"),
+            ("OLD_PATH", "{path}{glue}{own}"),
+            ("OLDPATH", "{own}{glue}{path}"),
+            ("PATH_BAK", "{own}{glue}{path}"),
+            ("MINE_BAK_PATH", "{own}{glue}{path}"),
+            ("PREV_PATH", "{path}{glue}{own}"),
+        ],
+    }
 )
 def test_a_path_that_a_script_keeps(
     shell: Shell,
     conda: Conda,
     name: str,
+    words: str,
     kept: str,
     added: str,
     person: Person,
@@ -65,16 +69,16 @@ def test_a_path_that_a_script_keeps(
         prefix = conda_prefix(at.folder / name)
         own = f"{prefix}/tools"
         if shell is FISH:
-            words = added.format(own=own, glue=" ", path="$PATH")
-            texts = f"set -gx {kept} $PATH\nset -gx PATH {words}\n", f"set -gx PATH ${kept}\n"
+            path = added.format(own=own, glue=" ", path="$PATH")
+            texts = f"set -gx {kept} $PATH\nset -gx PATH {path}\n", f"set -gx PATH ${kept}\n"
         else:
-            words = added.format(own=own, glue=":", path="$PATH")
-            texts = f'export {kept}="$PATH"\nexport PATH="{words}"\n', f'export PATH="${kept}"\n'
+            path = added.format(own=own, glue=":", path="$PATH")
+            texts = f'export {kept}="$PATH"\nexport PATH="{path}"\n', f'export PATH="${kept}"\n'
         for half, text in zip(("activate", "deactivate"), texts, strict=True):
             write_hook(prefix, half, f"own.{shell.suffix}", text)
-    for words in (f"a {name} out out", f"a {name} a out out out", f"a c a {name} out out out out"):
-        after, expected = (at_last(at, words)["PATH"] for at in (mine, unpinned(mine)))
-        assert after == expected, words
+    words = words.format(name=name)
+    after, expected = (at_last(at, words)["PATH"] for at in (mine, unpinned(mine)))
+    assert after == expected
 
 
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
@@ -106,11 +110,15 @@ def test_a_path_that_a_script_keeps_over_another_toolkit(
     assert ours.isdisjoint(result.snaps["5"]["PATH"].split(":"))
 
 
-@every_shell
-@pytest.mark.parametrize("conda", QUICK_AND_REAL, ids=str)
-@pytest.mark.parametrize("load", [False, True], ids=["hooks", "integration"])
-@pytest.mark.parametrize("strict", [False, True], ids=["", "strict"])
-@pytest.mark.parametrize(("words", "number"), [("b", None), ("c", 1), ("again", 0), ("c b", None)])
+@every_pair(
+    {
+        "shell": (*POSIX_SHELLS, FISH),
+        "conda": QUICK_AND_REAL,
+        "load": [False, True],
+        "strict": [False, True],
+        "words, number": [("b", None), ("c", 1), ("again", 0), ("c b", None)],
+    }
+)
 def test_a_path_that_was_begun_anew(
     shell: Shell,
     conda: Conda,
@@ -190,10 +198,14 @@ def test_a_script_that_chooses_where_path_was_begun_anew(
     assert path == f"{chosen}{folder}/b/bin:{conda.base_path}"
 
 
-@every_shell
-@every_conda
-@pytest.mark.parametrize("before", [0, 2, 5])
-@pytest.mark.parametrize("load", [False, True], ids=["hooks", "integration"])
+@every_pair(
+    {
+        "shell": (*POSIX_SHELLS, FISH),
+        "conda": [Emulator(), *filter(None, [real_conda()])],
+        "before": [0, 2, 5],
+        "load": [False, True],
+    }
+)
 def test_what_conda_keeps_while_a_pinned_one_is_below_another(
     shell: Shell,
     conda: Conda,
@@ -238,24 +250,32 @@ def test_what_conda_keeps_while_a_virtualenv_is_active(
     assert kept_of(person, after) == []
 
 
-@every_shell
-@every_conda
-@pytest.mark.parametrize("had", [None, "/u"], ids=repr)
+@every_pair(
+    {
+        "shell": (*POSIX_SHELLS, FISH),
+        "conda": [Emulator(), *filter(None, [real_conda()])],
+        "had": [None, "/u"],
+        # conda's level numbers have two digits in the last one.
+        "words": [
+            *("c a out out", "c b a out out out", "c b c a out out out out"),
+            f"{'c b ' * 6}a{' out' * 13}",
+        ],
+    }
+)
 def test_libraries_that_an_environment_has(
     shell: Shell,
     conda: Conda,
     had: str | None,
+    words: str,
     person: Person,
     made_once: Callable[..., Path],
 ) -> None:
     """LD_LIBRARY_PATH ends as without pins, though conda saves it before the deactivate hook."""
     folder = made_once({"a": {"LD_LIBRARY_PATH": "/theirs"}})
     mine = Session(person, folder, shell, conda)
-    long = f"{'c b ' * 6}a{' out' * 13}"  # conda's level numbers have two digits there
-    for words in ("c a out out", "c b a out out out", "c b c a out out out out", long):
-        last = (at_last(at, words, LD_LIBRARY_PATH=had) for at in (mine, unpinned(mine)))
-        after, expected = (one.get("LD_LIBRARY_PATH", "") for one in last)
-        assert after == expected, words
+    last = (at_last(at, words, LD_LIBRARY_PATH=had) for at in (mine, unpinned(mine)))
+    after, expected = (one.get("LD_LIBRARY_PATH", "") for one in last)
+    assert after == expected
 
 
 ADDS = {

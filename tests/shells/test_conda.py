@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from pairs import every_pair
 from shells.conda import (
     Emulator,
     conda_prefix,
@@ -74,11 +75,8 @@ def assert_followed(
 
 
 TRANSITIONS = [
-    ("a", "1"),
     ("a out", "1-"),
-    ("a b", "1-"),
     ("b a out out", "-1--"),
-    ("a c", "12"),
     ("a b out out", "1-1-"),
     ("a c out out", "121-"),
     ("a c b a b c out out out out out out", "12-1-2-1-21-"),
@@ -189,11 +187,15 @@ def test_identical_entries_of_the_person_are_counted(session: Session) -> None:
     assert foreign(pinned.snaps[last]) == foreign(control.snaps[last])
 
 
-@pytest.mark.parametrize("conda", CONDAS_WITH_VARIABLES, ids=str)
-@pytest.mark.parametrize("shell", [*POSIX_SHELLS, FISH], ids=str)
-@pytest.mark.parametrize("own", ["unset", "own"])
-@pytest.mark.parametrize("pinned", [False, True], ids=["bare", "pinned"])
-@pytest.mark.parametrize("words", ["a d out out", "a +d c d out out out out"])
+@every_pair(
+    {
+        "conda": CONDAS_WITH_VARIABLES,
+        "shell": (*POSIX_SHELLS, FISH),
+        "own": ["unset", "own"],
+        "pinned": [False, True],
+        "words": ["a d out out", "a +d c d out out out out"],
+    }
+)
 def test_variables_of_an_environment(
     session: Session, made_once: Callable[..., Path], own: str, pinned: bool, words: str
 ) -> None:
@@ -208,11 +210,15 @@ def test_variables_of_an_environment(
     assert alike(seen) == alike(same_but_for(control, plain.folder, mine.folder))
 
 
-@pytest.mark.parametrize("conda", CONDAS_WITH_VARIABLES, ids=str)
-@pytest.mark.parametrize("shell", [BASH, ZSH, FISH], ids=str)
-@pytest.mark.parametrize("between", ["", "cudaswitch use 11.8"], ids=["", "another"])
-@pytest.mark.parametrize("kit", KITS)
-@pytest.mark.parametrize("prompts", [True, False], ids=["", "one-line"])
+@every_pair(
+    {
+        "conda": CONDAS_WITH_VARIABLES,
+        "shell": [BASH, ZSH, FISH],
+        "between": ["", "cudaswitch use 11.8"],
+        "kit": KITS,
+        "prompts": [True, False],
+    }
+)
 def test_a_copy_that_conda_left_behind_is_not_ours(
     session: Session, tmp_path: Path, between: str, kit: int, prompts: bool
 ) -> None:
@@ -232,11 +238,15 @@ def test_a_copy_that_conda_left_behind_is_not_ours(
     assert not [name for name, value in after.items() if "cuda-1" in value and "SHLVL" in name]
 
 
-@pytest.mark.parametrize("conda", CONDAS_WITH_VARIABLES, ids=str)
-@pytest.mark.parametrize("shell", [BASH, ZSH, FISH], ids=str)
-@pytest.mark.parametrize("words", ["d c out out", "d d out out", "d a out out"])
-@pytest.mark.parametrize("number", KITS)
-@pytest.mark.parametrize("names", [("LD_LIBRARY_PATH",), ("LD_LIBRARY_PATH", "CUDA_HOME")])
+@every_pair(
+    {
+        "conda": CONDAS_WITH_VARIABLES,
+        "shell": [BASH, ZSH, FISH],
+        "words": ["d c out out", "d d out out", "d a out out"],
+        "number": KITS,
+        "names": [("LD_LIBRARY_PATH",), ("LD_LIBRARY_PATH", "CUDA_HOME")],
+    }
+)
 def test_a_copy_of_the_persons_own_stays(
     session: Session,
     made_once: Callable[..., Path],
@@ -258,18 +268,19 @@ def test_a_copy_of_the_persons_own_stays(
     assert alike(seen) == alike(same_but_for(control, plain.folder, mine.folder))
 
 
-@pytest.mark.parametrize("conda", CONDAS_WITH_VARIABLES, ids=str)
-@pytest.mark.parametrize("shell", [*POSIX_SHELLS, FISH], ids=str)
-@pytest.mark.parametrize("words", ["d +c out out", "d c a out out out"])
-@pytest.mark.parametrize(
-    ("own", "second"),
-    [
-        ("CUDA_HOME", "LD_LIBRARY_PATH"),
-        ("CUDA_HOME", "CUDA_VISIBLE_DEVICES"),
-        ("LD_LIBRARY_PATH", "CUDA_HOME"),
-        ("CUDA_VISIBLE_DEVICES", "CUDACXX"),
-        ("CUDA_DEVICE_ORDER", "CUDA_HOME"),
-    ],
+@every_pair(
+    {
+        "conda": CONDAS_WITH_VARIABLES,
+        "shell": [*POSIX_SHELLS, FISH],
+        "words": ["d +c out out", "d c a out out out"],
+        "own, second": [
+            ("CUDA_HOME", "LD_LIBRARY_PATH"),
+            ("CUDA_HOME", "CUDA_VISIBLE_DEVICES"),
+            ("LD_LIBRARY_PATH", "CUDA_HOME"),
+            ("CUDA_VISIBLE_DEVICES", "CUDACXX"),
+            ("CUDA_DEVICE_ORDER", "CUDA_HOME"),
+        ],
+    }
 )
 def test_a_variable_of_the_persons_own_is_no_sign_for_another(
     session: Session, made_once: Callable[..., Path], words: str, own: str, second: str

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pairs import every_pair
 from shells.conda import Conda, conda_prefix, write_hook
 from shells.driver import BASH, DASH, FISH, ZSH, Shell
 from shells.kits import Person, foreign
@@ -45,11 +46,15 @@ def test_a_copy_made_in_any_case(
         assert last.get(name) == first.get(name), name
 
 
-@every_conda
-@every
-@pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "alone"])
-@pytest.mark.parametrize("had", [None, "/own"], ids=["unset", "own"])
-@pytest.mark.parametrize("way", ["d out a +d out out", "a +d b +d out out out out"])
+@every_pair(
+    {
+        "conda": CONDAS,
+        "shell": (BASH, ZSH, FISH, DASH),
+        "loaded": [True, False],
+        "had": [None, "/own"],
+        "way": ["d out a +d out out", "a +d b +d out out out out"],
+    }
+)
 def test_a_copy_made_after_another_environment_was_left(
     shell: Shell,
     conda: Conda,

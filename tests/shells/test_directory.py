@@ -7,6 +7,7 @@ import random
 import shlex
 import shutil
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -206,14 +207,16 @@ FORMS = {
 
 
 @every
-@pytest.mark.parametrize("form", FORMS)
-def test_forms(shell: Shell, person: Person, tmp_path: Path, form: str) -> None:
-    text, number = FORMS[form]
-    (tmp_path / ".cuda-version").write_bytes(text.encode())
-    result = person.play(shell, cd(shell, tmp_path)).check()
-    assert homes(person, result) == f"-{number}"
-    if form == "libraries":
-        assert "LD_LIBRARY_PATH" not in result.snaps["1"]
+def test_forms(shell: Shell, person: Person, tmp_path: Path) -> None:
+    for form, (text, _) in FORMS.items():
+        (tmp_path / form).mkdir()
+        (tmp_path / form / ".cuda-version").write_bytes(text.encode())
+    # Each form is read where no toolkit is active.
+    steps = [cd(shell, folder) for form in FORMS for folder in (tmp_path / form, tmp_path)]
+    result = person.play(shell, *steps).check()
+    assert homes(person, result) == "-" + "".join(f"{number}-" for _, number in FORMS.values())
+    number = str(2 * list(FORMS).index("libraries") + 1)
+    assert "LD_LIBRARY_PATH" not in result.snaps[number]
 
 
 BROKEN = {
@@ -235,22 +238,23 @@ BROKEN = {
 
 
 @every
-@pytest.mark.parametrize("why", BROKEN)
 def test_a_broken_file_is_one_clear_line_and_no_change(
-    shell: Shell, person: Person, trees: Path, why: str
+    shell: Shell, person: Person, trees: Path
 ) -> None:
-    tree = trees / "broken"
-    (tree / "sub" / "sub").mkdir(parents=True)
-    (tree / ".cuda-version").write_bytes(BROKEN[why].encode("latin-1"))
-    steps = [cd(shell, tree / name) for name in ("", "sub", "sub/sub", "")]
+    steps = []
+    for why, text in BROKEN.items():
+        tree = trees / why
+        (tree / "sub" / "sub").mkdir(parents=True)
+        (tree / ".cuda-version").write_bytes(text.encode("latin-1"))
+        steps += [cd(shell, tree / name) for name in ("", "sub", "sub/sub", "")]
     result = person.play(shell, *steps, CUDASWITCH_QUIET=None)
     assert result.rc == 0
-    assert homes(person, result) == "-----"
-    error, *hints = result.stderr.splitlines()
-    assert error.startswith("cudaswitch: ")
-    assert ".cuda-version" in error
-    assert all(line.startswith(HINTED) for line in hints)
-    assert len(hints) <= 1
+    assert set(homes(person, result)) == {"-"}
+    said = result.stderr.splitlines()
+    errors = [line for line in said if not line.startswith(HINTED)]
+    assert len(errors) == len(BROKEN)
+    assert all(line.startswith("cudaswitch: ") and ".cuda-version" in line for line in errors)
+    assert not any(one.startswith(HINTED) and two.startswith(HINTED) for one, two in pairwise(said))
     assert "\x1b" not in result.stderr
     assert not list(trees.rglob("ran"))
 

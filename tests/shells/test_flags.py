@@ -15,6 +15,7 @@ import builders
 from checks import succeeded
 from cudaswitch.activation import Want, change
 from homes import HOSTILE_FOLDER, Home, make_home
+from pairs import every_pair
 from shells.conda import Conda, Emulator, conda_prefix, real_conda, write_hook
 from shells.conftest import make_person
 from shells.driver import BASH, FISH, NU, POSIX_SHELLS, TCSH, XONSH, ZSH, Environment, Shell
@@ -307,10 +308,14 @@ def refusing(folder: Path, most: int = 11) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("conda", [Emulator(), *filter(None, [real_conda()])], ids=str)
-@pytest.mark.parametrize("shell", [*POSIX_SHELLS, FISH], ids=str)
-@pytest.mark.parametrize("own", [{}, {"NVCC_PREPEND_FLAGS": "-O2", "CUDAHOSTCXX": ""}], ids=len)
-@pytest.mark.parametrize("words", ["c d out out", "c +d out out", "c d c a out out", "c a out out"])
+@every_pair(
+    {
+        "conda": [Emulator(), *filter(None, [real_conda()])],
+        "shell": (*POSIX_SHELLS, FISH),
+        "own": [{}, {"NVCC_PREPEND_FLAGS": "-O2", "CUDAHOSTCXX": ""}],
+        "words": ["c d out out", "c +d out out", "c d c a out out", "c a out out"],
+    }
+)
 def test_flags_that_an_environment_has(
     shell: Shell,
     conda: Conda,
@@ -336,9 +341,7 @@ def test_flags_that_an_environment_has(
     assert {*after.items()} ^ {*expected.items()} <= {(name, "") for name in NAMES}
 
 
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
-@pytest.mark.parametrize("value", ["-g", "{} -g"], ids=["replaced", "added to"])
-@pytest.mark.parametrize("name", NAMES)
+@every_pair({"shell": (BASH, ZSH, FISH), "value": ["-g", "{} -g"], "name": NAMES})
 def test_flags_that_are_exported_meanwhile_stay_so(
     shell: Shell, name: str, value: str, plain_person: Person, framework: Path
 ) -> None:

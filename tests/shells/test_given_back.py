@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pairs import every_pair
 from shells.conda import (
     CONDAS,
     Conda,
@@ -18,7 +19,7 @@ from shells.conda import (
     write_hook,
 )
 from shells.conftest import make_person
-from shells.driver import BASH, DASH, FISH, NU, SHELLS, TCSH, XONSH, ZSH, Shell, run_shell
+from shells.driver import BASH, DASH, FISH, NU, SHELLS, XONSH, ZSH, Shell, run_shell
 from shells.kits import Person, foreign
 from shells.package_scripts import KEEPS_WHAT_IS_SET
 from shells.pinned import Session
@@ -147,19 +148,26 @@ KEEPS = {
 }
 
 
-@pytest.mark.parametrize("when", ["use a off out", "use a other out off", "use a out off"])
-@pytest.mark.parametrize(
-    ("name", "var"),
-    [
-        *(("OLD_CUDACXX", "CUDACXX"), ("CONDA_BACKUP_CUDACXX", "CUDACXX")),
-        *(("CUDA_VISIBLE_DEVICES_OLD", "CUDA_VISIBLE_DEVICES"), ("old_cuda_home", "CUDA_HOME")),
-        *(("old_ld_library_path", "LD_LIBRARY_PATH"), ("cuda_path_backup", "CUDA_PATH")),
-        *(("_LD_LIBRARY_PATH_OLD", "LD_LIBRARY_PATH"), ("_CONDA_SET_CUDA_HOME_OLD", "CUDA_HOME")),
-        *((kept, "LD_LIBRARY_PATH") for kept in ("LD_LIBRARY_PATH0", "my_ld_library_path1")),
-        *((kept, "CUDAToolkit_ROOT") for kept in ("_A_CUDAToolkit_ROOT", "cudatoolkit_root_old")),
-    ],
+KEPT_AS = {
+    "CUDACXX": ("OLD_CUDACXX", "CONDA_BACKUP_CUDACXX"),
+    "CUDA_HOME": ("old_cuda_home", "_CONDA_SET_CUDA_HOME_OLD"),
+    "CUDA_PATH": ("cuda_path_backup",),
+    "CUDA_VISIBLE_DEVICES": ("CUDA_VISIBLE_DEVICES_OLD",),
+    "CUDAToolkit_ROOT": ("_A_CUDAToolkit_ROOT", "cudatoolkit_root_old"),
+    "LD_LIBRARY_PATH": (
+        *("old_ld_library_path", "_LD_LIBRARY_PATH_OLD"),
+        *("LD_LIBRARY_PATH0", "my_ld_library_path1"),
+    ),
+}
+
+
+@every_pair(
+    {
+        "shell": (BASH, ZSH, FISH),
+        "name, var": [(name, var) for var, names in KEPT_AS.items() for name in names],
+        "when": ["use a off out", "use a other out off", "use a out off"],
+    }
 )
-@told_apart
 def test_names_that_scripts_keep_things_by(
     shell: Shell, name: str, var: str, when: str, person: Person, tmp_path: Path
 ) -> None:
@@ -380,41 +388,6 @@ def test_a_folder_of_ones_own_below_a_pinned_environment_with_variables(
         steps[1:1] = [shell.append("LD_LIBRARY_PATH", one)]
     result = session.play(*map(shell.hush, steps), load=below != "pin", **own)
     assert result.snaps[str(len(steps) + 1)]["LD_LIBRARY_PATH"] == f"/old:{one}"
-
-
-@pytest.mark.parametrize("conda", CONDAS, ids=str)
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
-@pytest.mark.parametrize("whose", ["person", "environment"])
-def test_a_version_that_goes_in_a_script(
-    shell: Shell, conda: Conda, whose: str, person: Person, tmp_path: Path
-) -> None:
-    """A CUDASWITCH_VERSION that a script unsets is undone at deactivation, without any prompt."""
-    skip_conda_s_own_tcsh(shell, conda)
-    prefix = conda_prefix(tmp_path / "a")
-    person.pin("10.1", prefix)
-    session = Session(person, tmp_path, shell, conda)
-    enter, leave = session.steps("a out")
-    if whose == "person":
-        enter = f"{shell.set('CUDASWITCH_VERSION', '11.8')}\n{enter}"
-        leave = f"{shell.unset('CUDASWITCH_VERSION')}\n{leave}"
-    else:
-        state = '{"env_vars": {"CUDASWITCH_VERSION": "11.8"}}'
-        (prefix / "conda-meta" / "state").write_text(state)
-    result = session.play(enter, leave, load=True)
-    assert result.snaps["2"]["CUDA_HOME"] == str(person.kits[1].home)
-    assert foreign(result.snaps["3"]).keys().isdisjoint({"CUDA_HOME", "LD_LIBRARY_PATH"})
-    assert result.snaps["3"]["PATH"] == result.snaps["1"]["PATH"]
-
-
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
-def test_a_version_that_went_in_a_script(shell: Shell, person: Person, tmp_path: Path) -> None:
-    """After a script has unset CUDASWITCH_VERSION, the pin of the next environment decides."""
-    person.pin("10.1", conda_prefix(tmp_path / "a"))
-    session = Session(person, tmp_path, shell, Emulator())
-    steps = [shell.unset("CUDASWITCH_VERSION"), *session.steps("a")]
-    result = session.play(*steps, load=True, CUDASWITCH_VERSION="11.8").check()
-    homes = [result.snaps[number]["CUDA_HOME"] for number in "13"]
-    assert homes == [str(person.kits[1].home), str(person.kits[0].home)]
 
 
 def test_fish_of_an_account_without_a_home(person: Person, tmp_path: Path) -> None:

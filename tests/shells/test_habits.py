@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from shells.conda import Conda, Emulator, conda_prefix, write_hook
+from pairs import every_pair
+from shells.conda import CONDAS as WHOLE_CONDAS
+from shells.conda import Conda, Emulator, conda_prefix, skip_conda_s_own_tcsh, write_hook
 from shells.conftest import make_person
 from shells.driver import BASH, DASH, FISH, TCSH, ZSH, Shell, run_shell
 from shells.kits import Person, foreign
@@ -149,10 +151,14 @@ def with_a_tree(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("conda", CONDAS, ids=str)
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
-@pytest.mark.parametrize("way", ["a b out out", "a again out", "b +a out out"])
-@pytest.mark.parametrize("words", SCRIPTS)
+@every_pair(
+    {
+        "conda": CONDAS,
+        "shell": (BASH, ZSH, FISH, TCSH),
+        "way": ["a b out out", "a again out", "b +a out out"],
+        "words": SCRIPTS,
+    }
+)
 def test_scripts_of_an_environment_that_choose(
     shell: Shell, conda: Conda, words: str, way: str, person: Person, free: Path, pinned: Path
 ) -> None:
@@ -195,6 +201,41 @@ def test_the_variable_of_just_now_is_stronger_than_a_pin(
     result = session.play(steps[0], leave, steps[1], gone, load=True).check()
     homes = [result.snaps[n].get("CUDA_HOME") for n in sorted(result.snaps)][-4:]
     assert homes == [str(person.kits[at].home) for at in (2, 2, 1, 0)]
+
+
+@pytest.mark.parametrize("conda", WHOLE_CONDAS, ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
+@pytest.mark.parametrize("whose", ["person", "environment"])
+def test_a_version_that_goes_in_a_script(
+    shell: Shell, conda: Conda, whose: str, person: Person, tmp_path: Path
+) -> None:
+    """A CUDASWITCH_VERSION that a script unsets is undone at deactivation, without any prompt."""
+    skip_conda_s_own_tcsh(shell, conda)
+    prefix = conda_prefix(tmp_path / "a")
+    person.pin("10.1", prefix)
+    session = Session(person, tmp_path, shell, conda)
+    enter, leave = session.steps("a out")
+    if whose == "person":
+        enter = f"{shell.set('CUDASWITCH_VERSION', '11.8')}\n{enter}"
+        leave = f"{shell.unset('CUDASWITCH_VERSION')}\n{leave}"
+    else:
+        state = '{"env_vars": {"CUDASWITCH_VERSION": "11.8"}}'
+        (prefix / "conda-meta" / "state").write_text(state)
+    result = session.play(enter, leave, load=True)
+    assert result.snaps["2"]["CUDA_HOME"] == str(person.kits[1].home)
+    assert foreign(result.snaps["3"]).keys().isdisjoint({"CUDA_HOME", "LD_LIBRARY_PATH"})
+    assert result.snaps["3"]["PATH"] == result.snaps["1"]["PATH"]
+
+
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
+def test_a_version_that_went_in_a_script(shell: Shell, person: Person, tmp_path: Path) -> None:
+    """After a script has unset CUDASWITCH_VERSION, the pin of the next environment decides."""
+    person.pin("10.1", conda_prefix(tmp_path / "a"))
+    session = Session(person, tmp_path, shell, Emulator())
+    steps = [shell.unset("CUDASWITCH_VERSION"), *session.steps("a")]
+    result = session.play(*steps, load=True, CUDASWITCH_VERSION="11.8").check()
+    homes = [result.snaps[number]["CUDA_HOME"] for number in "13"]
+    assert homes == [str(person.kits[1].home), str(person.kits[0].home)]
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from shells.driver import FISH, Shell
+from pairs import every_pair
+from shells.driver import BASH, FISH, ZSH, Shell
 from shells.keepers import DIRENV, MISE, Keeper, every_shell, orders
 from shells.kits import Person
 from shells.terminal import Open, cd, seen
@@ -50,16 +51,13 @@ def test_direnv(shell: Shell, first: str, person: Person, tmp_path: Path, at_pro
         assert seen(terminal) == before
 
 
-@every_shell
-@orders
-@pytest.mark.parametrize(
-    ("keeper", "own", "evening"),
-    [
-        *((DIRENV, own, evening) for own in ("", "CUDA_HOME") for evening in EVENINGS),
-        *((MISE, "", evening) for evening in EVENINGS),
-        *((DIRENV, "CUDACXX", evening) for evening in ("used inside", "another inside")),
-    ],
-    ids=lambda value: getattr(value, "name", value),
+@every_pair(
+    {
+        "shell": (BASH, ZSH, FISH),
+        "first": ["theirs", "ours"],
+        "keeper, own": [(DIRENV, ""), (DIRENV, "CUDA_HOME"), (DIRENV, "CUDACXX"), (MISE, "")],
+        "evening": EVENINGS,
+    }
 )
 def test_what_they_bring_back(
     shell: Shell,
@@ -209,9 +207,7 @@ def test_the_tree_that_a_step_leaves_for_another_leaves_nothing(
     assert "CUDA_HOME" not in DIRENV.seen(terminal)
 
 
-@every_shell
-@orders
-@pytest.mark.parametrize("gpus", [None, "1"])
+@every_pair({"shell": (BASH, ZSH, FISH), "first": ["theirs", "ours"], "gpus": [None, "1"]})
 def test_an_environment_that_is_entered_in_a_tree_with_one(
     shell: Shell, first: str, gpus: str | None, person: Person, tmp_path: Path, at_prompt: Open
 ) -> None:
@@ -256,12 +252,12 @@ ENTERING = {
 """A function of the user's that activates an environment on the way into its tree."""
 
 
-@every_shell
-@pytest.mark.parametrize("pin", ["10.1", "11.8", None])
-@pytest.mark.parametrize(
-    "way",
-    [("first", "project", "out", "last"), ("first", "project", "last", "out")],
-    ids=["loads", "unloads"],
+@every_pair(
+    {
+        "shell": (BASH, ZSH, FISH),
+        "pin": ["10.1", "11.8", None],
+        "way": [("first", "project", "out", "last"), ("first", "project", "last", "out")],
+    }
 )
 def test_an_environment_that_is_entered_where_direnv_moves(
     shell: Shell,

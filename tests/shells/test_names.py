@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pairs import every_pair
 from shells.conda import Emulator, conda_prefix
 from shells.conftest import make_person
 from shells.driver import BASH, DASH, FISH, ZSH, Shell
@@ -380,16 +381,15 @@ def install_nvcc(environment: Path) -> None:
         (folder / "nvcc_linux-64.sh").write_text(text)
 
 
-@pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
-@pytest.mark.parametrize("had", [None, "/opt/mine"])
-@pytest.mark.parametrize(
-    ("words", "after"),
-    [
-        ("off", [None, None]),
-        ("12.4", [2, None]),
-        ("12.4 10.1", [0, None]),
-        ("off 12.4", [2, None]),
-    ],
+@every_pair(
+    {
+        "shell": (BASH, ZSH),
+        "had": [None, "/opt/mine"],
+        "words, after": [
+            *(("off", [None, None]), ("12.4", [2, None])),
+            *(("12.4 10.1", [0, None]), ("off 12.4", [2, None])),
+        ],
+    }
 )
 def test_what_the_nvcc_of_conda_keeps_aside(
     session: Session, shell: Shell, had: str | None, words: str, after: list[int | None]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cudaswitch import __version__
+from pairs import every_pair
 from shells.conda import conda_prefix
 from shells.conftest import ready_file
 from shells.driver import BASH, FISH, ZSH, Environment, Shell
@@ -169,9 +170,13 @@ def test_what_brings_no_toolkit_stays_before_it(
     assert inside["LD_LIBRARY_PATH"] == ":".join(["/theirs/lib", *kit.lib])
 
 
-@every_shell
-@pytest.mark.parametrize("mode", ["for the process", "behind the startup file", "only once"])
-@pytest.mark.parametrize("own", [0, 1])
+@every_pair(
+    {
+        "shell": (BASH, ZSH, FISH),
+        "mode": ["for the process", "behind the startup file", "only once"],
+        "own": [0, 1],
+    }
+)
 def test_an_activation_of_visual_studio_code(
     shell: Shell, mode: str, own: int, *, person: Person, at_prompt: Open, tmp_path: Path
 ) -> None:
@@ -253,9 +258,13 @@ MEANWHILE = {
 """Commands before and after `use`; whether the earlier values are known without a search."""
 
 
-@every_shell
-@pytest.mark.parametrize("meanwhile", MEANWHILE)
-@pytest.mark.parametrize("conda", [{"CONDA_PREFIX": "/", "CONDA_SHLVL": "1"}, {}], ids=str)
+@every_pair(
+    {
+        "shell": (BASH, ZSH, FISH),
+        "meanwhile": MEANWHILE,
+        "conda": [{"CONDA_PREFIX": "/", "CONDA_SHLVL": "1"}, {}],
+    }
+)
 def test_a_shell_that_inherits_a_toolkit(
     shell: Shell, meanwhile: str, conda: Environment, person: Person, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from homes import HOSTILE_FOLDER
+from pairs import every_pair
 from shells.conda import CONDAS, Conda, conda_prefix, write_hook
 from shells.conftest import make_person
 from shells.driver import BASH, DASH, FISH, TCSH, ZSH, Shell
@@ -295,10 +296,14 @@ WITH_US = ("use", "prompt", "hookless")
 """Events only for the integration: hooks alone cannot undo anything when they are gone."""
 
 
-@pytest.mark.parametrize("conda", CONDAS, ids=str)
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
-@pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "alone"])
-@pytest.mark.parametrize("words", FOUND)
+@every_pair(
+    {
+        "conda": CONDAS,
+        "shell": (BASH, ZSH, FISH, TCSH),
+        "loaded": [True, False],
+        "words": FOUND,
+    }
+)
 def test_found(twins: Stage, shell: Shell, conda: Conda, words: str, loaded: bool) -> None:
     events = [one for one in FOUND[words] if loaded or one[0] not in WITH_US]
     assert fault(twins, shell, conda, Evening(loaded, (), None, (), tuple(events))) is None
@@ -325,10 +330,14 @@ def given_back(
     assert left == must
 
 
-@pytest.mark.parametrize("conda", CONDAS, ids=str)
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, DASH), ids=str)
-@pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "alone"])
-@pytest.mark.parametrize("names", ["bva", "vba", "ava"])
+@every_pair(
+    {
+        "conda": CONDAS,
+        "shell": (BASH, ZSH, FISH, TCSH, DASH),
+        "loaded": [True, False],
+        "names": ["bva", "vba", "ava"],
+    }
+)
 def test_the_persons_own_toolkit_below_many_environments(
     twins: Stage, shell: Shell, conda: Conda, names: str, loaded: bool
 ) -> None:
@@ -359,10 +368,14 @@ REGAINED = {
 }
 
 
-@pytest.mark.parametrize("conda", CONDAS, ids=str)
-@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
-@pytest.mark.parametrize("names", ["both", "CUDA_HOME", "LD_LIBRARY_PATH"])
-@pytest.mark.parametrize("words", REGAINED)
+@every_pair(
+    {
+        "conda": CONDAS,
+        "shell": (BASH, ZSH, FISH, TCSH),
+        "names": ["both", "CUDA_HOME", "LD_LIBRARY_PATH"],
+        "words": REGAINED,
+    }
+)
 def test_the_persons_own_toolkit_comes_back_while_it_is_chosen(
     twins: Stage, shell: Shell, conda: Conda, words: str, names: str
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from checks import succeeded
+from pairs import every_pair
 from shells.conda import conda_prefix
 from shells.driver import (
     BASH,
@@ -290,9 +291,13 @@ class TestStrictShells:
         assert foreign(result.snaps["4"]) == foreign(result.snaps["0"])
 
 
-@posix_and_fish
-@pytest.mark.parametrize("value", ["|x", ":x", "!", "(", "-e"])
-@pytest.mark.parametrize("name", ["CUDA_HOME", "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH"])
+@every_pair(
+    {
+        "shell": (*POSIX_SHELLS, FISH),
+        "value": ["|x", ":x", "!", "(", "-e"],
+        "name": ["CUDA_HOME", "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH"],
+    }
+)
 def test_a_value_that_looks_like_a_sign_of_the_shell(
     shell: Shell, name: str, value: str, person: Person
 ) -> None:
