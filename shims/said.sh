@@ -11,7 +11,7 @@
 
 # Stop shims that call each other without end, through wrappers on PATH. After the count come the
 # process and the program that one became because nothing asked for a toolkit.
-_cudaswitch_last=${_CUDASWITCH_SHIMS-} _cudaswitch_count=${_CUDASWITCH_SHIMS%%:*}
+_cudaswitch_last=${_CUDASWITCH_SHIMS-} _cudaswitch_count=${_cudaswitch_last%%:*}
 case $_cudaswitch_count in '' | 0* | *[!0-9]* | ????*) _cudaswitch_count=0 ;; esac
 _cudaswitch_count=$((_cudaswitch_count + 1)) _cudaswitch_last=${_cudaswitch_last#*:}
 \export "_CUDASWITCH_SHIMS=$_cudaswitch_count:$_cudaswitch_last"

@@ -341,10 +341,11 @@ def test_wrappers_that_call_the_shim_without_end_are_stopped(place: Place, tmp_p
 
 @pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
 def test_any_sh_runs_it(place: Place, shell: str) -> None:
+    """Any sh runs it, also with the options that an exported SHELLOPTS sets in bash."""
     start = {"busybox": ["busybox", "sh"], "bash": ["bash", "--posix"]}.get(shell, [shell])
     (place.home.path / ".cuda-version").write_text("cuda latest\ncudnn none\n")
     done = subprocess.run(
-        [require(start[0]), *start[1:], str(place.home.store / "shims" / "nvcc"), "a b"],
+        [require(start[0]), *start[1:], "-eu", str(place.home.store / "shims" / "nvcc"), "a b"],
         env=place.env(),
         cwd=place.home.path,
         capture_output=True,
