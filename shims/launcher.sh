@@ -33,6 +33,11 @@ __cudaswitch_ask() {
         printf 'hint: reinstall cudaswitch and run cudaswitch shims refresh\n' >&2
         exit 127
     fi
+    if ! [ -d "$_cudaswitch_root/." ]; then
+        printf 'cudaswitch: the store of this shim, `%s`, is gone\n' "$_cudaswitch_root" >&2
+        printf 'hint: cudaswitch shims refresh\n' >&2
+        exit 127
+    fi
     __csw=$(CUDASWITCH_HOME=$_cudaswitch_root "$_cudaswitch_program" want "$@")
 }
 

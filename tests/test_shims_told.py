@@ -142,3 +142,17 @@ def test_without_cudaswitch_itself(place: Place) -> None:
     done = place.call("nvcc", CUDASWITCH_VERSION=">=12")
     assert done.returncode == 127
     assert "is gone, and is needed to find what CUDASWITCH_VERSION requests" in done.stderr
+
+
+def test_in_a_store_that_was_moved(place: Place) -> None:
+    """Whoever moves the store is not told to install what is installed."""
+    moved = place.home.store.rename(place.home.store.with_name("moved"))
+    done = subprocess.run(
+        [moved / "shims" / "nvcc"],
+        env=place.env(CUDASWITCH_VERSION="12.4"), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 127
+    assert done.stderr == (
+        f"cudaswitch: the store of this shim, `{place.home.store}`, is gone\n"
+        "hint: cudaswitch shims refresh\n"
+    )
