@@ -10,6 +10,8 @@ function __cudaswitch_complete_stores
     else if test -n "$XDG_DATA_HOME"
         set own $XDG_DATA_HOME/cudaswitch
     end
+    # No shell has expanded a ~ in quotes.
+    string match --quiet '~/*' -- $own; and set own (string replace '~' ~ -- $own)
     echo $own
     set -l shared $CUDASWITCH_STORES
     # What config.toml says is noted there.

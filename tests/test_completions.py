@@ -196,6 +196,10 @@ def test_it_finds_the_store_where_the_command_does(stocked: Home, shell: str) ->
     [found] = offers(shell, stocked, "cudaswitch pin ")
     assert set(found) == {*REQUESTS, "9.2.148"}
     assert stocked.run("shims", "path").stdout == f"{data}/cudaswitch/shims\n"
+    (data / "cudaswitch").rename(stocked.path / "a store")
+    stocked.env["CUDASWITCH_HOME"] = "~/a store"
+    assert offers(shell, stocked, "cudaswitch pin ") == [found]
+    assert stocked.run("shims", "path").stdout == f"{stocked.path}/a store/shims\n"
 
 
 @pytest.mark.parametrize("shell", SCRIPTS)

@@ -38,6 +38,8 @@ _cudaswitch_quoted() {
 _cudaswitch_find_stores() {
     local rest=${CUDASWITCH_STORES-}
     stores=("${CUDASWITCH_HOME:-${_cudaswitch_root:-${XDG_DATA_HOME:-${HOME-}/.local/share}/cudaswitch}}")
+    # No shell has expanded a ~ in quotes.
+    if [[ ${stores[0]} == \~/* ]]; then stores=("${HOME-}${stores[0]#\~}"); fi
     # What config.toml says is noted there.
     if [[ -z $rest && -r ${stores[0]}/requests/.stores ]]; then
         IFS= read -r rest < "${stores[0]}/requests/.stores"
