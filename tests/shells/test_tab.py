@@ -40,7 +40,9 @@ def typed(shell: Shell, person: Person, folder: Path, *lines: str) -> str:
     return started(shell, person, folder, PROMPTS[shell], *lines)
 
 
-def started(shell: Shell, person: Person, folder: Path, *lines: str) -> str:
+def started(
+    shell: Shell, person: Person, folder: Path, *lines: str, word: str = "cudaswitch"
+) -> str:
     require(shell.name)
     rc = folder / "rc"
     rc.write_text("\n".join(lines) + "\n")
@@ -59,7 +61,7 @@ def started(shell: Shell, person: Person, folder: Path, *lines: str) -> str:
         dimensions=(50, 200),
     )
     child.expect("ready> ")
-    child.send("cudaswitch unp\t")
+    child.send(f"{word} unp\t")
     child.send(" --help\r")
     child.expect(r"Usage: cudaswitch \S+|No such command '[^']*'")
     said = f"{child.before}{child.after}"
@@ -77,6 +79,13 @@ def test_it_comes_with_the_line_that_evaluates(
     shell: Shell, person: Person, tmp_path: Path
 ) -> None:
     assert typed(shell, person, tmp_path, evaluated(shell)).endswith("Usage: cudaswitch unpin")
+
+
+def test_an_alias_is_completed_first(person: Person, tmp_path: Path) -> None:
+    """In bash, which does not look behind an alias, before any TAB after the command itself."""
+    alias = "alias cs=cudaswitch; complete -F _cudaswitch cs"
+    said = started(BASH, person, tmp_path, PROMPTS[BASH], person.load(BASH), alias, word="cs")
+    assert said.endswith("Usage: cudaswitch unpin")
 
 
 @pytest.mark.parametrize("shell", STRICT, ids=str)
