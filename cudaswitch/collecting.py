@@ -19,12 +19,18 @@ from cudaswitch.contents import is_closed
 from cudaswitch.download.cache import FOLDERS, WORK, idle
 from cudaswitch.download.parts import Part
 from cudaswitch.durable import abandoned
-from cudaswitch.environments import WANT_LIMIT, environment_pinned_by
-from cudaswitch.errors import StoreError, hint_for
+from cudaswitch.environments import (
+    WANT_LIMIT,
+    Environment,
+    environment_at,
+    environment_pinned_by,
+)
+from cudaswitch.errors import CudaswitchError, StoreError, hint_for
 from cudaswitch.healing import is_doomed, leftovers
 from cudaswitch.holders import NOTE_BYTES, may_pin
 from cudaswitch.hooks import left_behind
 from cudaswitch.locks import Lock
+from cudaswitch.named import known_environments
 from cudaswitch.namedtuples import NamedTuple
 from cudaswitch.paths import MANIFEST, listed
 from cudaswitch.processes import may_be_in, since, users_of
@@ -214,15 +220,23 @@ def _answers(store: OwnStore, dry_run: bool) -> list[Waste]:
 def _hooks(store: OwnStore, dry_run: bool) -> list[Waste]:
     """What `unpin` left in environments that no running shell can be in any more."""
     found: list[Waste] = []
+    noted: set[str] = set()
     with contextlib.ExitStack() as held:
         if not dry_run:
             held.enter_context(store.pinning())
         for note in _inside(store.home.pins):
-            found += _hooks_of(note, dry_run)
+            found += _hooks_of(note, dry_run, noted)
+        # One that was copied or renamed since has no note; its folder tells when a pin left it.
+        for prefix in known_environments(os.environ):
+            with contextlib.suppress(OSError, CudaswitchError):
+                environment = environment_at(prefix)
+                if environment.is_own() and os.path.realpath(environment.folder) not in noted:
+                    left = since(None, os.stat(environment.folder).st_mtime)
+                    found += _hooks_in(environment, left, dry_run)
     return found
 
 
-def _hooks_of(note: Path, dry_run: bool) -> list[Waste]:
+def _hooks_of(note: Path, dry_run: bool, noted: set[str]) -> list[Waste]:
     try:
         row = read_json(note, NOTE_BYTES)
         pin, left = str(row["path"]), since(row.get("left"), note.stat().st_mtime)
@@ -232,18 +246,26 @@ def _hooks_of(note: Path, dry_run: bool) -> list[Waste]:
     if there:
         return []
     environment = environment_pinned_by(pin)
-    rest = left_behind(environment) if environment else []
-    if environment and rest and (users := may_be_in(Path(environment.prefix), left)):
+    found = []
+    if environment:
+        noted.add(os.path.realpath(environment.folder))
+        found = _hooks_in(environment, left, dry_run)
+    if not dry_run and not (environment and left_behind(environment)):
+        note.unlink(missing_ok=True)
+    return found
+
+
+def _hooks_in(environment: Environment, left: float, dry_run: bool) -> list[Waste]:
+    rest = left_behind(environment)
+    if rest and (users := may_be_in(Path(environment.prefix), left)):
         say(
             f"skipped: the hooks of `{environment.prefix}`, which may be needed by {some_of(users)}"
         )
         return []
     found = _taken("hook", rest, dry_run)
-    if not dry_run and len(found) == len(rest):
-        if environment:
-            with contextlib.suppress(OSError):
-                os.rmdir(environment.folder)
-        note.unlink(missing_ok=True)
+    if not dry_run:
+        with contextlib.suppress(OSError):
+            os.rmdir(environment.folder)
     return found
 
 

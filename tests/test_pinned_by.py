@@ -269,6 +269,20 @@ def test_a_clone_of_a_pinned_environment_pins_too(home: Home, tmp_path: Path) ->
     succeeded(home.run("remove", "12.7.1"))
 
 
+def test_what_unpin_left_in_a_clone_goes_too(stocked: Home, tmp_path: Path) -> None:
+    """It has no note of ours either, as after `conda rename`."""
+    original, clone = conda_prefix(tmp_path / "original"), tmp_path / "clone"
+    succeeded(stocked.run("pin", "10.1", "-p", original))
+    succeeded(stocked.run("unpin", "-p", original))
+    original.rename(clone)
+    (stocked.path / ".conda").mkdir()
+    (stocked.path / ".conda" / "environments.txt").write_text(f"{clone}\n")
+    os.utime(clone / "etc/cudaswitch", (0, 0))
+    taken = {line.split()[-1] for line in succeeded(stocked.run("gc"))}
+    assert f"{clone}/etc/cudaswitch/core.sh" in taken
+    assert not list(clone.rglob("*cudaswitch*"))
+
+
 def test_an_environment_that_was_moved_pins_where_this_shell_is_in_it(
     stocked: Home, tmp_path: Path
 ) -> None:
