@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -56,20 +57,21 @@ def folders(variables: Mapping[str, str]) -> dict[str, str]:
         raise StoreError("your home folder is not known", setting_here("HOME", "FOLDER"))
     return {
         "HOME": base,
-        "ZDOTDIR": variables.get("ZDOTDIR") or _zdotdir(base, variables) or base,
+        "ZDOTDIR": variables.get("ZDOTDIR") or _zdotdir(base, tuple(variables.items())) or base,
         "XDG_CONFIG_HOME": xdg("config", variables),
     }
 
 
-def _zdotdir(base: str, variables: Mapping[str, str]) -> str:
-    """Ask zsh for the folder that `.zshenv` names, which need not be exported."""
+@functools.cache
+def _zdotdir(base: str, variables: tuple[tuple[str, str], ...]) -> str:
+    """Ask zsh, once, for the folder that `.zshenv` names, which need not be exported."""
     try:
         if b"ZDOTDIR" not in read_regular(Path(base, ".zshenv"), _LIMIT):
             return ""
     except OSError:
         return ""
     asked = ["zsh", "-c", r'printf "\0%s" "$ZDOTDIR"']
-    said = output_of(asked, {**variables, "HOME": base})
+    said = output_of(asked, {**dict(variables), "HOME": base})
     return (said or "").rpartition("\0")[2]
 
 

@@ -194,8 +194,9 @@ def test_what_zshenv_says_moves_the_file(home: Home) -> None:
     """A ZDOTDIR of .zshenv moves the startup file, exported or not, even if other lines print."""
     moved = home.path / "my zsh"
     moved.mkdir()
-    (home.path / ".zshenv").write_text('echo hello\nZDOTDIR="$HOME/my zsh"\n')
+    (home.path / ".zshenv").write_text('echo hello | tee -a ~/runs\nZDOTDIR="$HOME/my zsh"\n')
     succeeded(home.run("init", "--install", "zsh", ZDOTDIR=None))
+    assert (home.path / "runs").read_text() == "hello\n"
     assert (moved / ".zshrc").is_file()
     assert not (home.path / ".zshrc").exists()
     succeeded(home.run("init", "--remove", "zsh", ZDOTDIR=None))
