@@ -29,6 +29,8 @@ _WATCHED = (
 )
 _MISREAD = re.compile(r'["`]|\$[\w!#$(*+=?@\[^{~-]|\\[\\$\n]')
 """What some POSIX shell does not take literally in the double quotes of conda's `. "FILE"`."""
+_LEAVING = re.compile(rb"^.*/etc/cudaswitch/off\..*# cudaswitch[ \t]*\r?\n", re.MULTILINE)
+"""The line of an activate script that runs the half that leaves, however it is worded."""
 _AUTOMATIC = r"(?m)^ *__cudaswitch_enter .* 'auto'(?: |$)"
 
 
@@ -282,7 +284,6 @@ def _leave(family: shells.Family) -> bytes:
 
 
 def _unhooked(text: bytes, family: shells.Family) -> bytes:
-    text = marked.taken_out(text)
-    for leave in (_leave(family), family.leave.encode()):
-        text = text.replace(leave, b"")
-    return text
+    text = _LEAVING.sub(b"", marked.taken_out(text))
+    # In csh, it is a part of a line.
+    return text.replace(family.leave.encode(), b"")

@@ -130,3 +130,19 @@ def test_an_activate_script_that_is_a_link_is_somebody_elses(stocked: Home, env:
     assert (env / "bin/activate").readlink() == theirs
     assert theirs.read_bytes() == before
     assert marked.opens_in((env / "bin/activate.fish").read_bytes())
+
+
+def test_a_line_that_was_indented_since_is_still_ours(stocked: Home, env: Path) -> None:
+    """An editor has indented what follows `deactivate () {`, ours with it."""
+    scripts = [env / "bin" / name for name in ("activate", "activate.fish")]
+    before = [script.read_bytes() for script in scripts]
+    succeeded(stocked.run("pin", "10.1", "-p", env))
+    pinned = [script.read_bytes() for script in scripts]
+    for script in scripts:
+        script.write_bytes(re.sub(rb"(?m)^(?=.*# cudaswitch$)", b"    ", script.read_bytes()))
+    succeeded(stocked.run("pin", "10.1.243", "-p", env))
+    assert [script.read_bytes() for script in scripts] == pinned
+    for script in scripts:
+        script.write_bytes(re.sub(rb"(?m)^(?=.*# cudaswitch$)", b"\t", script.read_bytes()))
+    succeeded(stocked.run("unpin", "-p", env))
+    assert [script.read_bytes() for script in scripts] == before
