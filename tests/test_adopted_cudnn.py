@@ -93,7 +93,7 @@ def test_cudnn_that_was_copied_into_it(
         assert succeeded(asked) == [str(place)]
     refused(home.run("exec", "11.2+cudnnnone", "--", "true"), "not installed", hint="install")
     succeeded(home.run("adopt", place))
-    succeeded(home.run("remove", "11.2.152"))
+    succeeded(home.run("remove", name))
     assert names(home) == []
     assert (place / "bin/nvcc").exists()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from adoptable import smallest
+from builders import cudnn_archive
 from checks import PYTHON, refused, snapshot, succeeded
 from homes import Home
 from preloaded import preloaded
@@ -110,6 +111,9 @@ def test_what_others_keep_is_told_to_be_theirs(stocked: Home, tmp_path: Path) ->
         done = stocked.run("remove", name, **mine)
         refused(done, "shared store", str(stocked.store), hint="CUDASWITCH_HOME")
     refused(stocked.run("remove", "9.0", **mine), "no toolkit `9.0`")
+    other = cudnn_archive(tmp_path, cudnn="7.5.0.56")
+    assert succeeded(stocked.run("install", other, **mine)) == [f"{BARE}+cudnn7.5.0"]
+    refused(stocked.run("remove", BARE, **mine), f"{BARE} is in the shared store")
     assert snapshot(stocked.store) == before
 
 
@@ -143,6 +147,12 @@ def test_names_that_name_one(stocked: Home) -> None:
     assert stored(stocked)["toolkits"] == [BARE]
     succeeded(stocked.run("remove", "10"))
     assert stored(stocked)["toolkits"] == []
+
+
+def test_a_removal_that_is_repeated_removes_no_other_toolkit(stocked: Home) -> None:
+    succeeded(stocked.run("remove", BARE))
+    refused(stocked.run("remove", BARE), f"no toolkit `{BARE}` is installed", hint=FULL)
+    assert stored(stocked)["toolkits"] == [FULL]
 
 
 def test_a_path_names_one_through_a_link(stocked: Home, tmp_path: Path) -> None:

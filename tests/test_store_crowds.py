@@ -131,7 +131,7 @@ def test_installing_and_removing_at_once(stocked: Home, pair: list[Path]) -> Non
     commands: list[list[str | Path]] = [["install", *pair], ["remove", *BOTH]] * 4
     for done in crowd(stocked, commands):
         if done.returncode:
-            refused(done, "is installed", hint="list")
+            refused(done, "is installed", hint="cudaswitch")
     assert not list((stocked.store / ".staging").iterdir())
     assert succeeded(stocked.run("install", *pair)) == BOTH
     answer = stocked.run("exec", "10.1", "--", PYTHON, "-c", RUNTIME_ANSWER, "libcudart.so.10.1")

@@ -76,7 +76,8 @@ def _refuse_used(names: list[str], folders: list[Path]) -> None:
 def _one_installed(name: str) -> Toolkit:
     """Return the toolkit that a name or request means in the user's own store.
 
-    Raises StoreError if it means several, or only one in a shared store.
+    Raises StoreError if it means several, or only one in a shared store; NotInstalledError for the
+    name of one that is gone, or a removal that is repeated would take what shares its version.
     """
     stores = all_stores()
     store, fitting = _fitting(stores, name)
@@ -85,7 +86,12 @@ def _one_installed(name: str) -> Toolkit:
             f"{fitting[-1].name} is in the shared store `{store.home.root}`, not in your own",
             "only its maintainers can change it, with CUDASWITCH_HOME set to it",
         )
-    return _only(name, fitting)
+    kit = _only(name, fitting)
+    if kit.name.startswith((f"{name}+", f"{name}@")):
+        raise NotInstalledError(
+            f"no toolkit `{name}` is installed", f"{kit.name} is: cudaswitch remove {kit.name}"
+        )
+    return kit
 
 
 def one_anywhere(stores: Sequence[Store], name: str) -> tuple[Store, Toolkit]:
@@ -95,9 +101,10 @@ def one_anywhere(stores: Sequence[Store], name: str) -> tuple[Store, Toolkit]:
 
 
 def _fitting(stores: Sequence[Store], name: str) -> tuple[Store, list[Toolkit]]:
-    for store in stores:
-        if fitting := _named(store, name):
-            return store, fitting
+    for matching in (_called, _requested):
+        for store in stores:
+            if fitting := matching(store, name):
+                return store, fitting
     raise NotInstalledError(f"no toolkit `{name}` is installed", "cudaswitch list")
 
 
@@ -110,18 +117,24 @@ def _only(name: str, fitting: list[Toolkit]) -> Toolkit:
     return fitting[0]
 
 
-def _named(store: Store, name: str) -> list[Toolkit]:
-    kits = store.toolkits()
-    path = identity(at_home(name)) if name.startswith(("/", "~", ".")) else None
-    exactly = [kit for kit in kits if kit.name == name or identity(kit.path) == path]
-    if exactly or path is not None:
-        return exactly
+def _is_path(name: str) -> bool:
+    return name.startswith(("/", "~", "."))
+
+
+def _called(store: Store, name: str) -> list[Toolkit]:
+    path = identity(at_home(name)) if _is_path(name) else None
+    return [kit for kit in store.toolkits() if kit.name == name or identity(kit.path) == path]
+
+
+def _requested(store: Store, name: str) -> list[Toolkit]:
+    if _is_path(name):
+        return []
     try:
         request = dealias(parse_request(name))
     except NotInstalledError as error:
         message = f"no toolkit `{name}` is installed, and {error.message}"
         raise NotInstalledError(message, error.hint) from None
-    return [kit for kit in kits if kit.fits(request)]
+    return [kit for kit in store.toolkits() if kit.fits(request)]
 
 
 def _tell_of_askers(alias: str) -> None:
