@@ -9,7 +9,7 @@ from cudaswitch import talk
 from cudaswitch.changing import OwnStore
 from cudaswitch.cli.refreshing import bring_up_to_date
 from cudaswitch.download.cache import workplace
-from cudaswitch.errors import CudaswitchError, StoreError
+from cudaswitch.errors import CudaswitchError, SourceError, StoreError
 from cudaswitch.install import Artifact
 from cudaswitch.mending import let_in, mend_package, mend_toolkit, origin, put_away, recipe_of
 from cudaswitch.paths import cache
@@ -44,7 +44,17 @@ def repair_all(
     with workplace(cache()) as work:
 
         def obtain(package: Package) -> Artifact:
-            [artifact] = bring_exactly([of_package(package)], workdir=work, offline=offline)
+            file = of_package(package)
+            try:
+                [artifact] = bring_exactly([file], workdir=work, offline=offline)
+            except SourceError as error:
+                # Nobody has just typed the path, so checking it is no advice.
+                is_local = file.origin.startswith(("/", "file:"))
+                another = "put it back, or take another: cudaswitch install --force FILE"
+                raise SourceError(
+                    f"cannot repair {package.id}: {error.message}",
+                    another if is_local else error.hint,
+                ) from None
             return artifact
 
         for owner in strange:
