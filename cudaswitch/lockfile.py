@@ -151,7 +151,8 @@ def parse_lock(content: bytes, path: Path) -> tuple[LockedToolkit, ...]:
     if any(line.count(b".") > _DOTS for line in content.splitlines()):
         raise _unusable(path, "it has a line that cudaswitch did not write")
     try:
-        data = tomllib.loads(content.decode("utf-8"))
+        # Some editors begin a file with a byte order mark.
+        data = tomllib.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise _unusable(path, f"it is not valid TOML ({error})") from None
     if not data:

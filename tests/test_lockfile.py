@@ -55,6 +55,8 @@ def test_read_back_as_written() -> None:
     text = lock_text([other, KIT])
     assert parse_lock(text.encode(), Path("x")) == (KIT, other)
     assert lock_text([KIT, other]) == text, "whatever the order"
+    saved_by_another_editor = text.replace("\n", "\r\n").encode("utf-8-sig")
+    assert parse_lock(saved_by_another_editor, Path("x")) == (KIT, other)
     assert max(map(len, text.splitlines())) <= 100
 
 
