@@ -122,9 +122,10 @@ def plain(handler: Handler, _: str) -> None:
 
 
 def then_ok(handler: Handler, argument: str) -> None:
-    """`then_ok:N`: that status with `Retry-After: 0`, then the file."""
+    """`then_ok:N`: that status with `Retry-After: 0` (`N,SECONDS` for others), then the file."""
+    number, _, seconds = argument.partition(",")
     if handler.first:
-        handler.head(int(argument), ("Content-Length", 0), ("Retry-After", 0))
+        handler.head(int(number), ("Content-Length", 0), ("Retry-After", seconds or 0))
     else:
         handler.whole()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import sys
 import time
 from dataclasses import dataclass
 from itertools import chain
@@ -19,7 +20,7 @@ from typing import NoReturn
 import requests
 from tqdm import tqdm
 
-from cudaswitch import progress
+from cudaswitch import progress, talk
 from cudaswitch.download.access import Access, Limits
 from cudaswitch.download.cache import PIECE, Cache, feed
 from cudaswitch.download.client import (
@@ -35,13 +36,15 @@ from cudaswitch.download.failures import StoppedError, TransientError, broken
 from cudaswitch.download.parts import Part, Record, read_record
 from cudaswitch.download.patience import Pace
 from cudaswitch.download.ranges import ChangedError, Ranges, is_worth_it
-from cudaswitch.download.urls import refused
+from cudaswitch.download.urls import redact, refused
 from cudaswitch.errors import SourceError, StoreError, UnreachableError
 
 _WEB_PAGE = (b"<!doctype", b"<html", b"<head", b"<?xml")
 _SNIFF = 64
 _BY_HAND = "check the URL, or download it by hand"
 _HASHED_AT_ONCE = 16 << 20
+_SILENCE = 15.0
+"""Seconds without a byte that need no explanation: the usual retries end before that."""
 
 
 class _DoubtError(Exception):
@@ -68,11 +71,12 @@ class Transfer:
     access: Access
     resume: bool = True
     _began: float = 0.0
+    _told: bool = False
 
     def run(self) -> Path:
         """Return the file's path in the cache, or raise SourceError or StoreError."""
         failures, reached = 0, self.part.arrived
-        self._began = time.monotonic()
+        self._began = arrived_at = time.monotonic()
         with Session(self.access) as session:
             while True:
                 try:
@@ -84,13 +88,26 @@ class Transfer:
                     # Progress resets the count, or no large file would arrive over a bad line.
                     arrived = self.part.arrived
                     failures = 1 if arrived >= reached + PIECE else failures + 1
-                    reached = max(reached, arrived)
+                    if arrived > reached:
+                        reached, arrived_at = arrived, time.monotonic()
                     if failures > self.limits.retries:
                         hint = self._what_next()
                         raise refused(self.url, cut.reason, hint, UnreachableError) from None
                     self._check_time()
-                    if self.stop.wait(cut.delay(failures)):
+                    delay = cut.delay(failures)
+                    self._tell(cut.reason, delay, time.monotonic() + delay - arrived_at)
+                    if self.stop.wait(delay):
                         raise StoppedError from None
+
+    def _tell(self, reason: str, delay: float, silence: float) -> None:
+        """Say once why nothing arrives for long: it looks as if the program hung."""
+        if self._told or silence < _SILENCE:
+            return
+        self._told = True
+        when = f" in {delay:.0f} s" if delay >= 1 else ""
+        # The bars of other downloads make room for the line.
+        with tqdm.external_write_mode(file=sys.stderr):
+            talk.say(f"`{redact(self.url)}`: {reason}; trying again{when}")
 
     def _check_time(self) -> None:
         if time.monotonic() - self._began > self.limits.seconds:

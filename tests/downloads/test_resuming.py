@@ -121,6 +121,16 @@ def test_killed_in_the_middle_and_resumed(server: Server, cache: Path, how: int)
     assert server.sent - before <= 1.02 * missing
 
 
+def test_a_long_wait_is_told(server: Server, cache: Path) -> None:
+    url = server.url("then_ok:429,60")
+    with start_child(url, cache) as child:
+        assert child.stderr is not None
+        line = child.stderr.readline()
+        child.kill()
+    said = f"`{url}`: the server answered 429 Too Many Requests; trying again in 60 s"
+    assert line == f"cudaswitch: {said}\n"
+
+
 def test_two_processes_download_once(server: Server, cache: Path) -> None:
     children = [start_child(server.url("slow:2000000"), cache) for _ in range(3)]
     outs = {child.communicate()[0].strip() for child in children}
