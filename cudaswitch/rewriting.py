@@ -9,12 +9,14 @@ import stat
 from io import FileIO
 from pathlib import Path
 
-from cudaswitch.durable import write_all, write_atomically
+from cudaswitch.durable import sweep_beside, write_all, write_atomically
 from cudaswitch.regular import write_out
 
 
 def rewrite(path: Path, content: bytes) -> None:
     """Write a file whole, as it was in everything but its content. Raises OSError."""
+    # A killed run may have left a second name of it, which would count as one of the user's.
+    sweep_beside([path])
     try:
         before = path.stat()
     except FileNotFoundError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from cudaswitch.lockfile import LockedToolkit, lock_text, locked, read_lock
 from cudaswitch.platforms import current_platform
 from folder_server import FolderServer
 from homes import Home
+from preloaded import preloaded
 from stock import newer_cudnn
 
 
@@ -38,6 +40,19 @@ def test_one_file_under_several_names_is_locked_once(
     # What is installed from exactly these packages is left as it is, and nothing is fetched.
     file.unlink()
     assert succeeded(home.run("sync", cwd=tmp_path)) == ["10.1.243"]
+
+
+def test_what_a_killed_lock_left_goes_when_it_is_asked_again(
+    home: Home, tmp_path: Path, pair: list[Path]
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    succeeded(home.run("lock", pair[0], cwd=project))
+    killed = preloaded(tmp_path, "kill", "rename") | {"CUDASWITCH_HOME": str(project)}
+    assert home.run("lock", *pair, cwd=project, **killed).returncode == -signal.SIGKILL
+    assert len(list(project.iterdir())) > 1
+    succeeded(home.run("lock", *pair, cwd=project))
+    assert [path.name for path in project.iterdir()] == ["cuda.lock"]
 
 
 def test_two_cudnns_are_in_place_once_they_are_installed(
