@@ -169,7 +169,9 @@ def sync(lock_file: Path | None, folder: Path | None, offline: bool, force: bool
     fresh = dict(zip(missing, made, strict=True))
     names: dict[str, None] = {}
     for kit in mine:
-        there = _present(store, kit) or fresh.get(kit, [])[-1:]
+        # Of one package in conda's other container, the store keeps the hash that it had first.
+        alone = [one for one in fresh.get(kit, []) if len(one.packages) <= len(kit.packages)]
+        there = _present(store, kit) or alone[-1:]
         names |= dict.fromkeys(one.name for one in there)
     if not names:
         tell_of_no_toolkit(store)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from builders import cudatoolkit_10_1
 from checks import refused, succeeded
 from cudaswitch.lockfile import LockedToolkit, lock_text, locked, read_lock
 from cudaswitch.platforms import current_platform
@@ -39,6 +40,14 @@ def test_one_file_under_several_names_is_locked_once(
     succeeded(home.run("sync", cwd=tmp_path))
     # What is installed from exactly these packages is left as it is, and nothing is fetched.
     file.unlink()
+    assert succeeded(home.run("sync", cwd=tmp_path)) == ["10.1.243"]
+
+
+def test_what_came_in_the_other_container_is_in_place_without_cudnn(
+    home: Home, tmp_path: Path, pair: list[Path]
+) -> None:
+    succeeded(home.run("install", *pair))
+    succeeded(home.run("lock", cudatoolkit_10_1(tmp_path, form="conda"), cwd=tmp_path))
     assert succeeded(home.run("sync", cwd=tmp_path)) == ["10.1.243"]
 
 
