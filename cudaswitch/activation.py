@@ -10,7 +10,7 @@ from cudaswitch.namedtuples import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
 HOMES = ("CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT")
 """Names that programs use for the variable with a toolkit's folder, the usual one first."""
@@ -76,7 +76,8 @@ class EnvironmentChange(NamedTuple):
 
         `owner` says who asked (`U` is `use`) if the state does not contain it yet.
         """
-        result = undone(environment)
+        result, regained = undone(environment), _regained(environment)
+        until_now = ":".join(environment.get(_STATE + name, "") for _, name in _LISTS).split(":")
         if owner:
             result[_STATE + owner] = str(self.want)
         result[_STATE + "ON"] = str(self.want) + (":nvcc" if "CUDACXX" in self.set else "")
@@ -94,7 +95,8 @@ class EnvironmentChange(NamedTuple):
             if name == "LD_LIBRARY_PATH" and before is None:
                 result[_STATE + "LD"] = "unset"
             elements = before.split(":") if before else []
-            result[_STATE + record] = ":".join(f"{elements.count(at)}{at}" for at in folders)
+            counts = (_count(elements, at, () if name in regained else until_now) for at in folders)
+            result[_STATE + record] = ":".join(map("{}{}".format, counts, folders))
             result[name] = ":".join([*folders, *elements])
         values = dict(self.set)
         for name, word in self.flags.items():
@@ -364,6 +366,12 @@ def applied(environment: Mapping[str, str]) -> Want | None:
     """Return the want that is applied in an environment."""
     on = environment.get(_STATE + "ON", "")
     return Want.parse(on) if on else None
+
+
+def _count(elements: list[str], folder: str, until_now: Collection[str]) -> int:
+    """Count the copies of a folder, up to what was recorded until now: others came after us."""
+    found = elements.count(folder)
+    return next((n for n in range(found) if f"{n}{folder}" in until_now), found)
 
 
 def _without(value: str, record: str) -> str:

@@ -54,8 +54,7 @@ foreach _csw_name (PATH _OLD_VIRTUAL_PATH LD_LIBRARY_PATH CONDA_PREFIX VIRTUAL_E
     if ("${_csw_value:q}" =~ *"${_csw_break:q}"* || "${_csw_value:q}" =~ *[]*) set _csw_torn = $_csw_name
 end
 set _csw_ld_set = $?LD_LIBRARY_PATH
-set _csw_conda = "${_csw_CONDA_PREFIX:q}"
-set _csw_venv = "${_csw_VIRTUAL_ENV:q}"
+set _csw_conda = "${_csw_CONDA_PREFIX:q}" _csw_venv = "${_csw_VIRTUAL_ENV:q}"
 set _csw_recall = 0
 
 if ($_csw_do == enter) then
@@ -189,8 +188,7 @@ if ("${_csw__OLD_VIRTUAL_PATH:q}${_csw_VIRTUAL_ENV:q}" == "" && "${_csw_OLD:q}" 
 # between environments and on reactivation, conda goes on to export a PATH that it computed before
 # this script ran. That brings back what was applied before, and removes what is applied now.
 foreach _csw_job (PATH OLD LIB GONE)
-    set _csw_skip = 0
-    set _csw_add = ($_csw_bin_dirs:q)
+    set _csw_skip = 0 _csw_add = ($_csw_bin_dirs:q)
     switch ($_csw_job)
     case PATH:
         set _csw_list = "${_csw_PATH:q}"
@@ -251,16 +249,15 @@ foreach _csw_job (PATH OLD LIB GONE)
         endif
     endif
 
-    set _csw_taken = 0
-    set _csw_value = "${_csw_take:q}"
+    set _csw_taken = 0 _csw_value = "${_csw_take:q}"
     eval "$_csw_split"
+    set _csw_until_now = ($_csw_words:q)
     foreach _csw_item ($_csw_words:q)
         set _csw_count = "${_csw_item:s,/, ,:s///}"
         set _csw_count = ($_csw_count:x)
         if ("$_csw_count[1]" !~ [0-9]*) continue
         eval 'set _csw_item = "${_csw_item:s/'$_csw_count[1]'//}"'
-        set _csw_n = 0
-        set _csw_found = ()
+        set _csw_n = 0 _csw_found = ()
         foreach _csw_word ($_csw_elements:q)
             @ _csw_n++
             if ("$_csw_word:q" == "$_csw_item:q") set _csw_found = ($_csw_found $_csw_n)
@@ -280,9 +277,15 @@ foreach _csw_job (PATH OLD LIB GONE)
     foreach _csw_dir ($_csw_add:q)
         set _csw_value = "${_csw_dir:q}"
         eval "$_csw_split"
+        # Other copies than those on record came after us: whoever put them there may remove them.
         set _csw_n = 0
         foreach _csw_word ($_csw_elements:q)
-            if ("$_csw_word:q" == "$_csw_words:q") @ _csw_n++
+            if ("$_csw_word:q" != "$_csw_words:q") continue
+            eval 'set _csw_item = "${_csw_words:s//'$_csw_n'/}"'
+            foreach _csw_value ($_csw_until_now:q)
+                if ("$_csw_value:q" == "$_csw_item:q") set _csw_word = ""
+            end
+            if ("$_csw_word:q" != "") @ _csw_n++
         end
         if ("${_csw_record:q}" != "") set _csw_record = ":${_csw_record:q}"
         set _csw_record = "${_csw_n}${_csw_dir:q}${_csw_record:q}"

@@ -118,6 +118,7 @@ function __cudaswitch_settle
     set -l --path path
     set -l --path ld
     set -l ld_set
+    set -l --path until_now "$_CUDASWITCH_BIN:$_CUDASWITCH_OLD:$_CUDASWITCH_LIB"
     __cudaswitch_lists
     string match --quiet --regex '^(?<home>/[^:]*)' -- "$want"
     if test -n "$home" -a -z "$_CUDASWITCH_ON$_CUDASWITCH_BIN$_CUDASWITCH_GONE$_OLD_VIRTUAL_PATH"
@@ -251,7 +252,7 @@ function __cudaswitch_undo --no-scope-shadowing
         set old $__csw
     end
     test -n "$_CUDASWITCH_LIB"; or return
-    __cudaswitch_regained LD_LIBRARY_PATH; and return
+    __cudaswitch_regained LD_LIBRARY_PATH; and set until_now $bin; and return
     if test -n "$ld" -a "=$ld" = "=$_cudaswitch_ld"
         set ld $_cudaswitch_ld_was
         set ld_set $_cudaswitch_ld_was_set
@@ -289,7 +290,7 @@ function __cudaswitch_apply --no-scope-shadowing
     set -g _cudaswitch_ld_was_set $ld_set
     if contains -- $bin $path
         set __csw $path
-        __cudaswitch_record $bin
+        __cudaswitch_record "$until_now" $bin
         set -gx _CUDASWITCH_BIN $__csw
     else
         set -gx _CUDASWITCH_BIN 0$bin
@@ -297,7 +298,7 @@ function __cudaswitch_apply --no-scope-shadowing
     set -p path $bin
     if set -q old[1]
         set __csw $old
-        __cudaswitch_record $bin
+        __cudaswitch_record "$until_now" $bin
         set -gx _CUDASWITCH_OLD $__csw
         set -p old $bin
     end
@@ -306,7 +307,7 @@ function __cudaswitch_apply --no-scope-shadowing
     if set -q lib[1]
         if contains -- $lib[1] $ld; or contains -- $lib[-1] $ld
             set __csw $ld
-            __cudaswitch_record $lib
+            __cudaswitch_record "$until_now" $lib
         else
             set -l --path lib0 0$lib
             set __csw "$lib0"

@@ -42,9 +42,11 @@ def __cudaswitch_without [record] {
     }
 }
 
-# The record COUNT/dir of a directory for the search path $in.
-def __cudaswitch_record [dir] {
-    $'($in | where $it == $dir | length)($dir)'
+# The record COUNT/dir of a directory for the search path $in. The count does not rise above one in
+# the records until now: the other copies came after us, and whoever put them there may remove them.
+def __cudaswitch_record [dir, until_now] {
+    let count = ($in | where $it == $dir | length)
+    $'(0..$count | where {|n| $n == $count or $'($n)($dir)' in $until_now } | first)($dir)'
 }
 
 def __cudaswitch_is_dir [path] {
@@ -260,11 +262,12 @@ def __cudaswitch_done [before, want] {
     if not ($home starts-with /) or not (__cudaswitch_is_dir $home) { return $before }
     mut now: any = $before
     let bin = $'($home)/bin'
-    $now._CUDASWITCH_BIN = ($now.PATH | __cudaswitch_record $bin)
+    let until_now = ([$env._CUDASWITCH_BIN? $env._CUDASWITCH_OLD? $env._CUDASWITCH_LIB?] | compact | str join : | split row :)
+    $now._CUDASWITCH_BIN = ($now.PATH | __cudaswitch_record $bin $until_now)
     $now.PATH = [$bin ...$now.PATH]
     let old = (__cudaswitch_elements $now._OLD_VIRTUAL_PATH)
     if ($old | is-not-empty) {
-        $now._CUDASWITCH_OLD = ($old | __cudaswitch_record $bin)
+        $now._CUDASWITCH_OLD = ($old | __cudaswitch_record $bin $until_now)
         $now._OLD_VIRTUAL_PATH = (__cudaswitch_joined $now._OLD_VIRTUAL_PATH [$bin ...$old])
     }
     let mode = ($want | parse --regex ':lib=(?<mode>[^:]*)' | get --optional 0.mode)
@@ -277,7 +280,7 @@ def __cudaswitch_done [before, want] {
     if $env._CUDASWITCH_LD? == unset and ($env.LD_LIBRARY_PATH? | is-not-empty) { $now._CUDASWITCH_LD = 'unset' }
     if ($libraries | is-not-empty) {
         let ld = (__cudaswitch_elements $now.LD_LIBRARY_PATH)
-        $now._CUDASWITCH_LIB = ($libraries | each {|dir| $ld | __cudaswitch_record $dir } | str join :)
+        $now._CUDASWITCH_LIB = ($libraries | each {|dir| $ld | __cudaswitch_record $dir $until_now } | str join :)
         if $now.LD_LIBRARY_PATH == null { $now._CUDASWITCH_LD = 'unset' }
         $now.LD_LIBRARY_PATH = (__cudaswitch_joined $now.LD_LIBRARY_PATH [...$libraries ...$ld])
     }

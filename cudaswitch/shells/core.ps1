@@ -32,11 +32,14 @@ function global:__cudaswitch_without([string] $List, [string] $Record) {
     $folders -join ':'
 }
 
-# The record COUNT/dir of each directory for the list.
-function global:__cudaswitch_record([string] $List, [string[]] $Folders) {
+# The record COUNT/dir of each directory for the list. A count does not rise above one in the records
+# until now: the other copies came after us, and whoever put them there may remove them.
+function global:__cudaswitch_record([string] $List, [string[]] $Folders, [string[]] $UntilNow) {
     $there = $List.Split(':')
     $items = foreach ($folder in $Folders) {
-        "$(@($there | Where-Object { $_ -ceq $folder }).Count)$folder"
+        $count = @($there | Where-Object { $_ -ceq $folder }).Count
+        for ($before = 0; $before -lt $count -and $UntilNow -cnotcontains "$before$folder"; $before++) { }
+        "$before$folder"
     }
     $items -join ':'
 }
@@ -305,6 +308,7 @@ function global:__cudaswitch_settle {
     }
     __cudaswitch_flags_give
     $unset = if ($env:LD_LIBRARY_PATH) { $env:_CUDASWITCH_LD }
+    $untilNow = "$env:_CUDASWITCH_BIN`:$env:_CUDASWITCH_OLD`:$env:_CUDASWITCH_LIB".Split(':')
     foreach ($name in 'ON', 'BIN', 'OLD', 'GONE', 'LIB', 'LD') {
         __cudaswitch_set "_CUDASWITCH_$name" $null
     }
@@ -331,7 +335,7 @@ function global:__cudaswitch_settle {
         $before = __cudaswitch_get $name
         if (-not $folders -or ($null -eq $before -and $name -ceq '_OLD_VIRTUAL_PATH')) { continue }
         if ($null -eq $before -and $name -ceq 'LD_LIBRARY_PATH') { $env:_CUDASWITCH_LD = 'unset' }
-        __cudaswitch_set "_CUDASWITCH_$($lists[$name])" (__cudaswitch_record $before $folders)
+        __cudaswitch_set "_CUDASWITCH_$($lists[$name])" (__cudaswitch_record $before $folders $untilNow)
         __cudaswitch_set $name ((@($folders) + @($before | Where-Object { $_ })) -join ':')
     }
     if (Test-Path -LiteralPath "$toolkit/bin/nvcc") { $want = "$want`:nvcc" }

@@ -146,17 +146,19 @@ __cudaswitch_strongest() {
 # quoted strings, so they are left unquoted where that does not matter.
 __cudaswitch_settle() {
     case ${ZSH_VERSION-} in ?*) \emulate -L sh -o no_warn_create_global -o no_force_float ;; esac
-    \local __csw _csw_search _csw_ld _csw_ld_set
+    \local __csw _csw_search _csw_ld _csw_ld_set _csw_until_now
     case $# in 0) __cudaswitch_strongest && set -- "$__csw" ;; esac
     _csw_search=${PATH-} _csw_ld=${LD_LIBRARY_PATH-} _csw_ld_set=${LD_LIBRARY_PATH+set}
     case ${_CUDASWITCH_ON-}${_CUDASWITCH_BIN-}${_CUDASWITCH_GONE-}${_OLD_VIRTUAL_PATH-}\
 ${CUDA_HOME+x}${CUDA_PATH+x}${CUDAToolkit_ROOT+x}${CUDACXX+x}${_csw_tried-} in
         '')
+            _csw_until_now=''
             if __cudaswitch_plainly "${1%%:*}" "$1"; then return 0; fi
             case $1 in *:cc=*) if __cudaswitch_besides "${1%%:*}" "$1"; then return 0; fi ;; esac
             __cudaswitch_settled "$1" tried
             ;;
         *)
+            _csw_until_now=${_CUDASWITCH_BIN-}:${_CUDASWITCH_OLD-}:${_CUDASWITCH_LIB-}
             case ${_CUDASWITCH_GONE-}${_csw_tried-} in
                 '') if __cudaswitch_shortly "$1"; then return 0; fi ;;
             esac
@@ -280,6 +282,7 @@ __cudaswitch_undo() {
         _csw_old=$__csw
     fi
     if [ -z "${_CUDASWITCH_LIB-}" ] || __cudaswitch_regained LD_LIBRARY_PATH "$_csw_ld"; then
+        _csw_until_now=$_csw_bin
         return 0
     elif [ "${_csw_ld:-none}" = "${_cudaswitch_ld-}" ]; then
         _csw_ld=$_cudaswitch_ld_was _csw_ld_set=$_cudaswitch_ld_was_set
@@ -323,11 +326,13 @@ __cudaswitch_apply() {
     fi
     __csw=0$_csw_dir _cudaswitch_path_was=$_csw_search
     _cudaswitch_ld_was=$_csw_ld _cudaswitch_ld_was_set=$_csw_ld_set
-    case :$_csw_search: in *":$_csw_dir:"*) __cudaswitch_record "$_csw_search" "$_csw_dir" ;; esac
+    case :$_csw_search: in
+        *":$_csw_dir:"*) __cudaswitch_record "$_csw_search" "$_csw_dir" "$_csw_until_now" ;;
+    esac
     \export "_CUDASWITCH_BIN=$__csw"
     _csw_search=$_csw_dir${_csw_search:+:$_csw_search}
     if [ -n "$_csw_old" ]; then
-        __cudaswitch_record "$_csw_old" "$_csw_dir"
+        __cudaswitch_record "$_csw_old" "$_csw_dir" "$_csw_until_now"
         \export "_CUDASWITCH_OLD=$__csw"
         _csw_old=$_csw_dir:$_csw_old
     fi
@@ -335,7 +340,9 @@ __cudaswitch_apply() {
     case $_csw_unset in unset) \export "_CUDASWITCH_LD=unset" ;; esac
     if [ -n "$_csw_lib" ]; then
         case :$_csw_ld in
-            *":$_csw_home/"*) __cudaswitch_record "$_csw_ld" "$_csw_lib" && _csw_lib0=$__csw ;;
+            *":$_csw_home/"*)
+                __cudaswitch_record "$_csw_ld" "$_csw_lib" "$_csw_until_now" && _csw_lib0=$__csw
+                ;;
         esac
         if [ -z "$_csw_ld_set" ]; then \export "_CUDASWITCH_LD=unset"; fi
         __cudaswitch_note LD_LIBRARY_PATH

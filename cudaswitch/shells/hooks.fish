@@ -177,7 +177,7 @@ function __cudaswitch_leave
         set -gx _CUDASWITCH_GONE 0$dir
     else if test -n "$before$_CUDASWITCH_BIN"
         set -g __csw $PATH
-        __cudaswitch_record (string match --all --regex '/[^:]*' -- "$before:$_CUDASWITCH_BIN")
+        __cudaswitch_record '' (string match --all --regex '/[^:]*' -- "$before:$_CUDASWITCH_BIN")
         set -gx _CUDASWITCH_GONE $__csw
         set -e __csw
     end

@@ -21,13 +21,18 @@ function __cudaswitch_without
     end
 end
 
-# $__csw = the record COUNT/dir:COUNT/dir of the directories $argv for the list $__csw.
+# $__csw = the record COUNT/dir:COUNT/dir of the directories $argv[2..] for the list $__csw. A count
+# does not rise above one in $argv[1], the records until now: the other copies came after us, and
+# whoever put them there may remove them.
 function __cudaswitch_record
     set -l made
-    for dir in $argv
+    set -l --path until_now $argv[1]
+    for dir in $argv[2..]
         set -l copies
         for at in $__csw
-            test "$at" = $dir; and set -a copies $at
+            test "$at" = $dir; or continue
+            contains -- (builtin count $copies)$dir $until_now; and break
+            set -a copies $at
         end
         set -a made (builtin count $copies)$dir
     end

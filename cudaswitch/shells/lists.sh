@@ -29,7 +29,9 @@ __cudaswitch_without() {
     __csw=${__csw#:} __csw=${__csw%:}
 }
 
-# __csw = the record COUNT/dir:COUNT/dir of the directories $2 for the list $1.
+# __csw = the record COUNT/dir:COUNT/dir of the directories $2 for the list $1. A count does not rise
+# above one in $3, the records until now: the other copies came after us, and whoever put them there
+# may remove them.
 __cudaswitch_record() {
     \local _csw_dirs _csw_dir _csw_rest _csw_count
     __csw='' _csw_dirs=$2:
@@ -38,6 +40,7 @@ __cudaswitch_record() {
         while :; do
             case $_csw_rest in
                 *":$_csw_dir:"*)
+                    case :${3-}: in *":$_csw_count$_csw_dir:"*) break ;; esac
                     _csw_rest=:${_csw_rest#*":$_csw_dir:"} _csw_count=$((_csw_count + 1))
                     ;;
                 *) break ;;

@@ -136,6 +136,18 @@ class TestUndo:
         assert foreign(result.snaps["3"]) == foreign(result.snaps["0"])
 
     @every
+    def test_a_copy_that_comes_and_goes_in_between(self, shell: Shell, person: Person) -> None:
+        """A script of an environment adds the folders in use, and removes the first copy later."""
+        kit, path = person.kits[0], f"{person.kits[0].bin}:{person.home.env['PATH']}"
+        comes = [shell.prepend("PATH", kit.bin), shell.prepend("LD_LIBRARY_PATH", kit.lib[0])]
+        goes = [shell.set("PATH", path), shell.set("LD_LIBRARY_PATH", ":".join(kit.lib))]
+        use, off = person.use(shell, "10.1"), person.off(shell)
+        steps = [use, "\n".join([*comes, use]), "\n".join([*goes, use]), off]
+        result = person.play(shell, *steps).check()
+        assert result.snaps["2"]["PATH"] == f"{kit.bin}:{path}"
+        assert foreign(result.snaps["4"]) == foreign(result.snaps["0"])
+
+    @every
     def test_own_edits_in_between_stay(self, shell: Shell, person: Person) -> None:
         edits = [
             shell.prepend("PATH", "/mine"),

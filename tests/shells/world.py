@@ -64,6 +64,10 @@ def wordless(flags: str, word: str) -> str:
     return " ".join(parts).replace("\0", word)
 
 
+def counted(elements: list[str], element: str, most: dict[str, int]) -> int:
+    return min(elements.count(element), most.get(element, len(elements)))
+
+
 def without(elements: list[str], element: str, copies: int) -> list[str]:
     if elements.count(element) <= copies:
         return elements
@@ -201,20 +205,24 @@ class World:
         if self.heedless:
             return
         # Folders that the user added in the meantime may have been removed again.
-        unset = self.applied is not None and self.applied.ld_was_unset and self.ld != []
+        done = self.applied
+        unset = done is not None and done.ld_was_unset and self.ld != []
         self.undo()
         want = self.strongest()
-        if want is None or want.kit is None:
+        if want is None or (kit := want.kit) is None:
             return
-        kit = want.kit
+        # Copies that came since the same kit was put in were not there before.
+        most = {}
+        if done and done.want.kit is kit:
+            most = done.lib | {kit.bin: done.bin if done.old is None else min(done.bin, done.old)}
         libraries = () if any(each.bundled for each in self.reached()) else kit.lib
         words = self.words(kit)
         named = [*kit.scalars, "CUDAHOSTCXX", *words]
         self.applied = Applied(
             want,
-            bin=self.path.count(kit.bin),
-            old=None if self.old is None else self.old.count(kit.bin),
-            lib={folder: (self.ld or []).count(folder) for folder in libraries},
+            bin=counted(self.path, kit.bin, most),
+            old=None if self.old is None else counted(self.old, kit.bin, most),
+            lib={folder: counted(self.ld or [], folder, most) for folder in libraries},
             ld_was_unset=unset or (bool(libraries) and self.ld is None),
             was={name: self.scalars.get(name) for name in named},
             words=words,
@@ -240,8 +248,7 @@ class World:
         before = self.applied.want if self.applied else None
         now = (self.conda, self.venv)
         moved = self.finished and self.lost() if self.seen[:2] == now else self.entered != now
-        self.entered = ()
-        self.finished = False
+        self.entered, self.finished = (), False
         for owner, active in (("V", self.venv), ("C", self.conda)):
             want = self.wants.get(owner)
             below = owner == "C" and want and f"{want.env}/bin" in self.path
@@ -330,7 +337,7 @@ class World:
             self.wants["U"] = want
             self.settle()
 
-    # -- conda ------------------------------------------------------------------------
+    # -- conda and virtualenvs --------------------------------------------------------
 
     def _replace(self, old: Place | None, new: Place | None) -> None:
         wanted = [new.bin] if new else []
@@ -379,8 +386,6 @@ class World:
         self._conda_hooks(left, self.conda)
         self.conda_finished()
 
-    # -- virtualenvs ------------------------------------------------------------------
-
     def venv_activate(self, name: str) -> None:
         new = self.venv_places[name]
         # The new script brings its own `deactivate`, which it calls first.
@@ -422,8 +427,7 @@ class World:
         self._set(variable, [*(self._get(variable) or []), folder])
 
     def drop(self, variable: str, folder: str) -> None:
-        elements = self._get(variable)
-        if elements and folder in elements:
+        if elements := self._get(variable):
             self._set(variable, without(elements, folder, 0))
 
     def set_libraries(self, elements: list[str] | None) -> None:
