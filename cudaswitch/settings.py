@@ -33,6 +33,8 @@ ELSEWHERE = "set CUDASWITCH_CONFIG to a file of your own"
 """What to do if the file, or its folder, cannot be opened up."""
 MARK = "\ufeff"
 """The byte order mark that some editors begin a file with; TOML has none."""
+_MOST_SECONDS = 100_000_000
+"""Three years: system clocks overflow long before floats do."""
 _read: dict[str, dict[str, Value]] = {}
 """What has been read, by file."""
 
@@ -53,6 +55,8 @@ def _is_url(value: Any) -> bool:
     if not _is_text(value) or not value.startswith(("https://", "http://", "file://")):
         return False
     place = value.partition("://")[2].replace("?", "/").replace("#", "/").partition("/")[0]
+    if not place and not value.startswith("file://"):
+        return False
     if value.isascii() and not {":", "[", "]"} & set(place):
         return True
     from urllib.parse import urlsplit  # noqa: PLC0415  # slow to load, and most are plain
@@ -85,8 +89,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    # System clocks overflow long before floats do.
-    return type(value) in (int, float) and 0 <= value <= 1e8
+    return type(value) in (int, float) and 0 <= value <= _MOST_SECONDS
 
 
 def _is_above_0(value: Any) -> bool:
@@ -117,8 +120,12 @@ PATHS = Kind(
 )
 FLAG = Kind("true or false", lambda value: isinstance(value, bool), _flag)
 COUNT = Kind("a number from 1 to 64", _is_count, lambda text: _number(text, int))
-SECONDS = Kind("a number of seconds", _is_number, lambda text: _number(text, float))
-SOME_SECONDS = Kind("a number of seconds above 0", _is_above_0, SECONDS.from_text)
+SECONDS = Kind(
+    f"a number of seconds, at most {_MOST_SECONDS}", _is_number, lambda text: _number(text, float)
+)
+SOME_SECONDS = Kind(
+    f"a number of seconds above 0, at most {_MOST_SECONDS}", _is_above_0, SECONDS.from_text
+)
 MODE = Kind("auto, always or never", lambda value: value in LIBRARIES, str)
 
 
