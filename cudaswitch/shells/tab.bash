@@ -3,7 +3,7 @@
 # function for their aliases, so it has the name of the one that it is replaced with.
 if ! \complete -p cudaswitch > /dev/null 2>&1; then
     _cudaswitch() {
-        if [[ -r $_cudaswitch_scripts/cudaswitch.bash ]]; then
+        if [[ -r $_cudaswitch_scripts/cudaswitch.bash && -s $_cudaswitch_scripts/cudaswitch.bash ]]; then
             # shellcheck disable=SC1091  # it is in completions/
             \. "$_cudaswitch_scripts/cudaswitch.bash" && _cudaswitch "$@"
         fi

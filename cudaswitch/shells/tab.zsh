@@ -3,7 +3,7 @@
 __cudaswitch_tab() {
     if (( ${+_comps} )) && (( ! ${+_comps[cudaswitch]} )); then
         _cudaswitch() {
-            if [[ -r $_cudaswitch_scripts/_cudaswitch ]]; then
+            if [[ -r $_cudaswitch_scripts/_cudaswitch && -s $_cudaswitch_scripts/_cudaswitch ]]; then
                 \. "$_cudaswitch_scripts/_cudaswitch" && _cudaswitch "$@"
             fi
         }

@@ -125,6 +125,17 @@ def test_without_the_script_nothing_is_completed(
     assert "gone" not in said
 
 
+@pytest.mark.parametrize("shell", [BASH, ZSH], ids=str)
+def test_an_empty_script_completes_nothing(shell: Shell, person: Person, tmp_path: Path) -> None:
+    """A script that a full disk has emptied does not let its stand-in call itself without end."""
+    for name in ("cudaswitch.bash", "_cudaswitch"):
+        (tmp_path / name).touch()
+    here = ROWS[shell.name].local.format(name="_cudaswitch_scripts", value=tmp_path)
+    said = typed(shell, person, tmp_path, f"{person.load(shell)}\n{here}")
+    assert said.endswith("No such command 'unp'")
+    assert "nested" not in said
+
+
 def test_fish_looks_in_that_folder_once(person: Person) -> None:
     loads = "; ".join([person.load(FISH)] * 2)
     ask = "count (string match -- $_cudaswitch_scripts $fish_complete_path)"
