@@ -274,10 +274,12 @@ def test_what_unpin_left_in_a_clone_goes_too(stocked: Home, tmp_path: Path) -> N
     original, clone = conda_prefix(tmp_path / "original"), tmp_path / "clone"
     succeeded(stocked.run("pin", "10.1", "-p", original))
     succeeded(stocked.run("unpin", "-p", original))
-    original.rename(clone)
     (stocked.path / ".conda").mkdir()
-    (stocked.path / ".conda" / "environments.txt").write_text(f"{clone}\n")
-    os.utime(clone / "etc/cudaswitch", (0, 0))
+    (stocked.path / ".conda" / "environments.txt").write_text(f"{original}\n{clone}\n")
+    os.utime(original / "etc/cudaswitch", (0, 0))
+    # Where there is a note, it knows better who may need the hooks.
+    assert "core.sh" not in stocked.run("gc", "--dry-run").stdout
+    original.rename(clone)
     taken = {line.split()[-1] for line in succeeded(stocked.run("gc"))}
     assert f"{clone}/etc/cudaswitch/core.sh" in taken
     assert not list(clone.rglob("*cudaswitch*"))

@@ -385,6 +385,24 @@ def test_the_persons_own_toolkit_comes_back_while_it_is_chosen(
 
 
 @pytest.mark.parametrize("conda", CONDAS, ids=str)
+@pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH), ids=str)
+def test_a_list_that_came_back_has_the_persons_own_copy(
+    twins: Stage, shell: Shell, conda: Conda
+) -> None:
+    """It is counted, although the list of before, which the environment set, had none."""
+    session, own = Session(twins.person, twins.folder, shell, conda), twins.person.kits[0].lib[0]
+    enter, leave = conda.activate(shell, twins.folder / "v"), conda.deactivate()
+    steps = [enter, "cudaswitch use 10.1", leave, shell.set("LD_LIBRARY_PATH", own)]
+    prompted = [f"{step}\n{shell.prompt}" for step in [*steps, "cudaswitch off"]]
+    result = session.play(*prompted, load=True, LD_LIBRARY_PATH=own)
+    assert result.snaps["4"]["LD_LIBRARY_PATH"].split(":").count(own) == 2
+    assert result.snaps["6"]["LD_LIBRARY_PATH"] == own
+    restored = result.snaps["3"] | {"LD_LIBRARY_PATH": own, "CONDA_SHLVL": "0"}
+    asked = twins.person.home.run("exec", "10.1", "--", "printenv", "_CUDASWITCH_LIB", **restored)
+    assert asked.stdout.startswith(f"1{own}")
+
+
+@pytest.mark.parametrize("conda", CONDAS, ids=str)
 def test_what_a_script_keeps_in_a_plain_shell(twins: Stage, conda: Conda) -> None:
     evening = Evening(False, (), None, (), FOUND["what a script keeps below another"])
     assert fault(twins, DASH, conda, evening) is None
