@@ -1,4 +1,4 @@
-"""The system calls of a command, as strace sees them: those that changed files, in order."""
+"""The system calls of a command, as strace sees them: what it changed, and what it started."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ _BEGUN = re.compile(r"(?P<name>\w+)\((?P<rest>.*) <unfinished \.\.\.>")
 _ENDED = re.compile(r"<\.\.\. (?P<name>\w+) resumed>(?P<rest>.*)")
 _WHOLE = re.compile(r"(?P<name>\w+)\((?P<rest>.*)\) += (?P<result>-?\d+).*")
 _FILE = re.compile(r"(?:-?\d+|AT_FDCWD)<(?P<file>[^>]*)>")
+_PROGRAM = re.compile(
+    r'\d+ +execve\("(?:[^"\\]|\\.)*", \[(?P<words>(?:"(?:[^"\\]|\\.)*"(?:, )?)*)\]'
+)
 _ARGUMENT = re.compile(r'(?:(?:-?\d+|AT_FDCWD)<(?P<folder>[^>]*)>, )?"(?P<path>(?:[^"\\]|\\.)*)"')
 
 
@@ -46,6 +49,27 @@ def traced(home: Home, *arguments: str | Path, cwd: Path) -> list[Call]:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return list(_calls(log.read_text(encoding="utf-8", errors="replace").splitlines()))
+
+
+def started(
+    home: Home, *arguments: str | Path, **variables: str | None
+) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+    """Run a command, and return how it ended and the command lines of all that it started."""
+    log = home.path / "strace"
+    # Only -v shows more than 32 arguments; the variables that it shows, too, are left out below.
+    command = ["-f", "-v", "-s", "65536", "-o", log, "-e", "trace=execve", "--seccomp-bpf"]
+    env = home.env | {"PYTHONDONTWRITEBYTECODE": "1"} | variables
+    done = subprocess.run(
+        [require("strace"), *command, console_script(), *arguments],
+        env={name: value for name, value in env.items() if value is not None}, cwd=home.path,
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    text = log.read_text(encoding="utf-8", errors="replace")
+    log.unlink()
+    first, *lines = (match["words"] for match in map(_PROGRAM.match, text.splitlines()) if match)
+    assert "cudaswitch" in first
+    assert len(lines) + 1 == text.count(" execve(")
+    return done, lines
 
 
 def injected(rule: str, *command: str | Path) -> list[str | Path]:
