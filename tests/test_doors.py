@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,6 +33,8 @@ def split(root: Path) -> None:
 
 def redist(root: Path) -> None:
     redist_index(root / "nvidia", "cuda", RELEASE, builders.redist_archives())
+    cudnn = builders.cudnn_archive(root / "made", "8.8+", "9.21.0.82", "13")
+    redist_index(root / "nvidia", "cudnn", "9.21.0", [cudnn])
 
 
 def runfile(root: Path) -> None:
@@ -57,21 +60,29 @@ def index(root: Path) -> None:
     )
 
 
-DOORS: dict[str, tuple[Callable[[Path], None], tuple[str, ...], str]] = {
+DOORS: dict[str, tuple[Callable[[Path], None], tuple[str, ...], list[str], str]] = {
     "a conda package": (
         single,
         ("13.0", "--from", "conda", "--channel", "{url}/single"),
-        "13.0.88",
+        ["13.0.88"],
+        "conda",
     ),
     "conda packages": (
         split,
         ("13.0", "--from", "conda", "--channel", "{url}/conda-forge"),
-        RELEASE,
+        [RELEASE],
+        "conda",
     ),
-    "redist": (redist, ("13.0", "--from", "nvidia", "--mirror", "{url}/nvidia"), RELEASE),
-    "a runfile": (runfile, ("{url}/cuda_13.0.2_580.95.05_linux.run",), RELEASE),
-    "wheels": (index, ("13.0", "--from", "pypi", "--components", "minimal"), RELEASE),
+    "redist": (
+        redist,
+        ("13.0", "--cudnn", "9", "--from", "nvidia", "--mirror", "{url}/nvidia"),
+        [RELEASE, f"{RELEASE}+cudnn9.21.0"],
+        "nvidia",
+    ),
+    "a runfile": (runfile, ("{url}/cuda_13.0.2_580.95.05_linux.run",), [RELEASE], "runfile"),
+    "wheels": (index, ("13.0", "--from", "pypi", "--components", "minimal"), [RELEASE], "pypi"),
 }
+"""Door → what lays it out, the words of `install`, the toolkits that come, and their source."""
 
 
 @pytest.fixture(scope="module")
@@ -89,13 +100,17 @@ def test_it_comes_whole_and_compiles(
     served: tuple[Path, str], home: Home, tmp_path: Path, door: str
 ) -> None:
     root, url = served
-    lay_out, words, name = DOORS[door]
+    lay_out, words, names, source = DOORS[door]
     lay_out(root)
     pip = {"PIP_CONFIG_FILE": "/dev/null", "PIP_INDEX_URL": f"{url}/simple"}
     done = home.run("install", *(word.format(url=url) for word in words), **pip)
-    assert succeeded(done) == [name]
-    (tmp_path / "hello.cu").write_text(HELLO_CU)
-    script = "nvcc -o hello hello.cu && ./hello"
+    assert succeeded(done) == names
+    rows = json.loads(home.run("list", "--json").stdout)
+    assert {row["source"] for row in rows["packages"]} == {source}
+    assert ("licence: CUDA Toolkit" in done.stderr) == (door == "redist")
+    dnn = any("cudnn" in name for name in names)
+    (tmp_path / "hello.cu").write_text(HELLO_CU + "#include <cudnn.h>\n" * dnn)
+    script = f"nvcc -o hello hello.cu {'-lcudnn' * dnn} && ./hello"
     ran = home.run("exec", "13", "--", "sh", "-ec", script, cwd=tmp_path)
     assert succeeded(ran) == [str(builders.runtime_number())]
     succeeded(home.run("verify"))

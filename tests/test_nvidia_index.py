@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 import builders
-from builders import HELLO_CU
-from builders.redist import redist_index, write_index
-from checks import refused, snapshot, succeeded
+from builders.redist import redist_index
+from checks import refused, succeeded
 from cudaswitch.compat.redist import FIRST_TOOLKIT, known_releases
 from cudaswitch.errors import CudaswitchError, RequestError, SourceError
 from cudaswitch.platforms import current_platform
@@ -389,32 +388,6 @@ def test_a_server_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(CudaswitchError, match=r"cannot download .*redistrib_12\.4\.1") as caught:
         obtain(tmp_path, "12.4.1")
     assert "SECRET" not in caught.value.message
-
-
-@pytest.mark.toolkit
-def test_the_installed_toolkit_compiles(tmp_path: Path) -> None:
-    base = tmp_path / "base"
-    redist_index(base, "cuda", "13.0.2", builders.redist_archives())
-    cudnn = builders.cudnn_archive(tmp_path, "8.8+", "9.21.0.82", "13")
-    redist_index(base, "cudnn", "9.21.0", [cudnn])
-    home = make_home(tmp_path)
-    (tmp_path / "hello.cu").write_text(HELLO_CU + "#include <cudnn.h>\n")
-    with FolderServer(base) as server:
-        done = install(home, server.url, "13.0", "--cudnn", "9")
-        assert succeeded(done) == ["13.0.2", "13.0.2+cudnn9.21.0"]
-        assert "licence: CUDA Toolkit" in done.stderr
-        script = "nvcc -cudart shared -o hello hello.cu -lcudnn && ./hello"
-        ran = home.run("exec", "13.0", "--", "sh", "-ec", script, cwd=tmp_path)
-        assert succeeded(ran) == [str(builders.runtime_number())]
-        rows = json.loads(home.run("list", "--json").stdout)
-        assert {row["source"] for row in rows["packages"]} == {"nvidia"}
-        before = snapshot(home.store)
-        index = json.loads((base / "cuda/redist/redistrib_13.0.2.json").read_text())
-        index |= {"release_label": "13.0.3"}
-        index["cuda_nvcc"][FOLDER]["sha256"] = "0" * 64
-        write_index(base, index)
-        refused(install(home, server.url, "13.0.3"), "its sha256 is", hint="")
-        assert snapshot(home.store) == before
 
 
 def install(home: Home, url: str, *what: str) -> subprocess.CompletedProcess[str]:
