@@ -2,7 +2,8 @@
 
 A loop is a script for a shell that is started anew, so the kernel's own account of the process
 and of all its children is exact to the microsecond, in every shell alike. What the same script
-takes with another body in the loop, usually `:`, is subtracted.
+takes with another body in the loop, usually `:`, is subtracted; and of each, what it takes with
+few rounds, so that neither the start of the shell nor what only a first round does counts.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ SHELLS: dict[str, tuple[tuple[str, ...], str]] = {
 
 _FORKS = ("fork", "vfork", "clone", "clone3")
 _EXECS = ("execve", "execveat")
+_FEW = 2
 _BUDGET = 0.25
 _MOST_ROUNDS = 20_000
 
@@ -99,15 +101,20 @@ class Bench:
     def _size(self, loop: Loop) -> int:
         rounds = 1
         while True:
-            took = self._run(loop, loop.body, rounds)[0] - self._run(loop, loop.empty, rounds)[0]
+            took = self._difference(loop, rounds)[0] * rounds * loop.per / 1e6
             if took > _BUDGET / 5 or rounds >= _MOST_ROUNDS:
                 return max(2, min(_MOST_ROUNDS, int(_BUDGET * rounds / max(took, 1e-6))))
             rounds *= 10
 
     def _difference(self, loop: Loop, rounds: int) -> tuple[float, float]:
-        full, empty = self._run(loop, loop.body, rounds), self._run(loop, loop.empty, rounds)
+        full, empty = (self._further(loop, body, rounds) for body in (loop.body, loop.empty))
         scale = 1e6 / (rounds * loop.per)
         return (full[0] - empty[0]) * scale, (full[1] - empty[1]) * scale
+
+    def _further(self, loop: Loop, body: str, rounds: int) -> tuple[float, float]:
+        """Return the seconds of `rounds` after the first few."""
+        all_of_them, few = (self._run(loop, body, n) for n in (_FEW + rounds, _FEW))
+        return all_of_them[0] - few[0], all_of_them[1] - few[1]
 
     def _script(
         self, loop: Loop, body: str, rounds: int, folder: Path
@@ -160,8 +167,10 @@ class Bench:
         # A line editor whose terminal another process holds waits for ever.
         if not self._strace or loop.shell == "zle":
             return ()
-        few, many = (self._calls(loop, loop.body, rounds) for rounds in (2, 12))
-        few_empty, many_empty = (self._calls(loop, loop.empty, rounds) for rounds in (2, 12))
+        few, many = (self._calls(loop, loop.body, rounds) for rounds in (_FEW, _FEW + 10))
+        few_empty, many_empty = (
+            self._calls(loop, loop.empty, rounds) for rounds in (_FEW, _FEW + 10)
+        )
         names = {*few, *many, *few_empty, *many_empty}
         extra = {
             name: many.get(name, 0) - few.get(name, 0)
