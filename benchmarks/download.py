@@ -4,11 +4,13 @@ Ours ends with the sha256 known and the file in the cache; the others only fetch
 the name has `+ sha256sum`. Runs alternate; medians count. Needs nginx; rivals that are not
 installed are left out.
 
-Run: python benchmarks/download.py [RUNS] [RESULTS.json] [MEGABYTES]
+Run: python benchmarks/download.py [--times N] [--json FILE] [--size MEBIBYTES]
+with an interpreter that cudaswitch is installed for.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -34,6 +36,7 @@ fetch(sys.argv[1], Path(sys.argv[2]), show=False)
 REQUESTS = """
 import sys, requests
 with requests.get(sys.argv[1], stream=True) as response, open(sys.argv[2], "wb") as out:
+    response.raise_for_status()
     for piece in response.iter_content(1 << 20):
         out.write(piece)
 """
@@ -47,8 +50,8 @@ TOOLS = {
     "cudaswitch": [sys.executable, "-c", OURS, "{url}", "{to}"],
     "requests": [sys.executable, "-c", REQUESTS, "{url}", "{to}"],
     "py-rattler": [sys.executable, "-c", RATTLER, "{url}", "{to}"],
-    "curl": ["curl", "-s", "-o", "{to}", "{url}"],
-    "curl + sha256sum": ["sh", "-c", "curl -s -o '{to}' '{url}' && sha256sum '{to}'"],
+    "curl": ["curl", "-sf", "-o", "{to}", "{url}"],
+    "curl + sha256sum": ["sh", "-c", "curl -sf -o '{to}' '{url}' && sha256sum '{to}'"],
     "aria2c -x8": ["aria2c", "-q", "-x8", "-s8", "-d", "/", "-o", "{to}", "{url}"],
 }
 CONFIGURATION = """
@@ -89,17 +92,22 @@ def serve(folder: Path, size: int) -> tuple[subprocess.Popen[bytes], str]:
 
 
 def main() -> None:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    size = (int(sys.argv[3]) if len(sys.argv) > 3 else 350) << 20
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--times", type=int, default=5, metavar="N", help="runs of each tool")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="file for every single run")
+    parser.add_argument("--size", type=int, default=350, metavar="MEBIBYTES", help="of the file")
+    options = parser.parse_args()
+    if not shutil.which("nginx"):
+        raise SystemExit("download.py: needs nginx (Debian package nginx-light)")
     tools = {name: tool for name, tool in TOOLS.items() if name == "cudaswitch" or is_present(name)}
     results: dict[str, dict[str, list[float]]] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        nginx, base = serve(folder, size)
+        nginx, base = serve(folder, options.size << 20)
         try:
             for kind in ("fast", "limited"):
                 of_kind = results[kind] = {tool: [] for tool in tools}
-                for _ in range(runs):
+                for _ in range(options.times):
                     for tool, words in tools.items():
                         to = folder / "to"
                         url = f"{base}/{kind}/file"
@@ -116,9 +124,10 @@ def main() -> None:
         finally:
             nginx.terminate()
             nginx.wait()
-    if len(sys.argv) > 2:
-        about = {"machine": platform.platform(), "cores": os.cpu_count(), "runs": runs}
-        Path(sys.argv[2]).write_text(json.dumps({**about, "results": results}, indent=1))
+    if options.json:
+        cores = len(os.sched_getaffinity(0))
+        about = {"machine": platform.platform(), "cores": cores, "runs": options.times}
+        options.json.write_text(json.dumps({**about, "results": results}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

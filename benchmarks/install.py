@@ -1,17 +1,20 @@
-"""Time unpacking against the tools people use: the same real toolkit in each format.
+"""Time unpacking against the tools people use, in each format.
 
-The wheel is cuBLAS from PyPI, half a gigabyte unpacked: with a small one, start-up time decides.
+The conda packages hold a real toolkit, the `.tar.xz` its largest component; the wheel is cuBLAS
+from PyPI, half a gigabyte unpacked: with a small one, start-up time decides.
 
 Ours verifies every file against the package's own hashes and hashes the archive; the others do
 what they do. Runs alternate, so that a machine that gets slower slows all of them; medians count.
 On a busy machine, look at the processor time: the ratio of wall times tends to its ratio. Rivals
 that are not installed are left out. Peak memory is of the process itself.
 
-Run: python benchmarks/install.py [RUNS] [RESULTS.json]
+Run: python benchmarks/install.py [--times N] [--json FILE]
+with an interpreter that cudaswitch and the tests' packages (filelock) are installed for.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -27,10 +30,6 @@ from pathlib import Path
 from present import is_present
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-
-import builders  # noqa: E402  # in the tests' folder, not installed
-
 CUBLAS = "nvidia-cublas-cu12==12.4.5.8"
 OURS = """
 import sys
@@ -93,6 +92,12 @@ def corpus(folder: Path) -> dict[str, Path]:
 
     The `.tar.bz2` is packed again as conda packs it: in one stream, with the highest compression.
     """
+    sys.path.insert(0, str(ROOT / "tests"))
+    try:
+        import builders  # noqa: PLC0415  # in the tests' folder, not installed
+    except ImportError as error:
+        message = f"install.py: what it unpacks is packed by tests/builders: {error}"
+        raise SystemExit(message) from None
     plain = builders.toolkit_conda_package("tar.bz2")
     single = folder / plain.name
     subprocess.run(["sh", "-c", f"bzip2 -dc '{plain}' | bzip2 -9 > '{single}'"], check=True)
@@ -115,7 +120,10 @@ def run(command: list[str]) -> dict[str, float]:
 
 
 def main() -> None:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--times", type=int, default=5, metavar="N", help="runs of each tool")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="file for every single run")
+    options = parser.parse_args()
     results: dict[str, dict[str, dict[str, list[float]]]] = {}
     present = {rival for rival in dict.fromkeys(chain(*RIVALS.values())) if is_present(rival)}
     with tempfile.TemporaryDirectory() as name:
@@ -124,7 +132,7 @@ def main() -> None:
             rivals = {tool: command for tool, command in RIVALS[form].items() if tool in present}
             tools = {"cudaswitch": python(OURS), **rivals}
             of_form = results[form] = {tool: {} for tool in tools}
-            for _ in range(runs):
+            for _ in range(options.times):
                 for tool, command in tools.items():
                     to = folder / "to"
                     for measure, value in run(command(archive, to)).items():
@@ -139,9 +147,10 @@ def main() -> None:
                     f"  peak {middle['peak']:4.0f} MiB  ours: {wall:.2f} of wall, {cpu:.2f} of cpu",
                     flush=True,
                 )
-    if len(sys.argv) > 2:
-        about = {"machine": platform.platform(), "cores": os.cpu_count(), "runs": runs}
-        Path(sys.argv[2]).write_text(json.dumps({**about, "results": results}, indent=1))
+    if options.json:
+        cores = len(os.sched_getaffinity(0))
+        about = {"machine": platform.platform(), "cores": cores, "runs": options.times}
+        options.json.write_text(json.dumps({**about, "results": results}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -5,11 +5,13 @@ The bare start is `cudaswitch --help`, which loads the command line and nothing 
 Driver and GPU are given, as the time a machine takes to tell them is not ours. Runs alternate, so
 that a machine that gets slower slows all of them; the best of each counts, as noise only adds.
 
-Run: python benchmarks/resolve.py [RUNS]
+Run: python benchmarks/resolve.py [--times N]
+with an interpreter that cudaswitch is installed for.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import resource
 import subprocess
@@ -18,7 +20,6 @@ import tempfile
 from pathlib import Path
 
 DISTRIBUTIONS = 1000
-RUNS = 15
 COMMANDS = {
     "resolve": ("resolve", "--driver", "580.65.06", "--cc", "9.0"),
     "--help": ("--help",),
@@ -59,7 +60,9 @@ def processor_seconds(variables: dict[str, str], arguments: tuple[str, ...]) -> 
 
 
 def main() -> None:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--times", type=int, default=15, metavar="N", help="runs of each command")
+    runs = parser.parse_args().times
     with tempfile.TemporaryDirectory() as folder:
         prefix = environment(Path(folder) / "env")
         variables = os.environ | {

@@ -75,10 +75,10 @@ def show(rows: Iterable[Row], costs: dict[str, Cost]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path, help="file for every single measurement")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="file for every measurement")
     parser.add_argument("--only", choices=[*GROUPS, "flat"], help="one group of rows")
-    parser.add_argument("--times", type=int, default=5, help="measurements of each row")
-    parser.add_argument("--nvcc", type=Path, help="a real nvcc to measure shims with")
+    parser.add_argument("--times", type=int, default=5, metavar="N", help="runs of each row")
+    parser.add_argument("--nvcc", type=Path, metavar="FILE", help="a real nvcc, for shims")
     parser.add_argument("--ours", action="store_true", help="leave other tools out")
     options = parser.parse_args()
     kept = {}

@@ -1,13 +1,26 @@
-"""The benchmarks: what counts as the cost of an operation."""
+"""The benchmarks: what they print for somebody who has never run one, and what a cost is."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
+@pytest.mark.parametrize("name", ["switching", "resolve", "install", "download"])
+def test_each_says_how_it_is_run(name: str) -> None:
+    """Also where what it measures with is not installed: that is what somebody asks."""
+    done = subprocess.run(
+        [sys.executable, "-S", BENCHMARKS / f"{name}.py", "--help"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--times N" in done.stdout
 
 
 def test_what_only_a_first_round_does_is_no_cost(
