@@ -34,8 +34,14 @@ def ready_exports(scene: Scene, shell: str, version: str) -> str:
     )
 
 
+def switched(scene: Scene) -> str:
+    """Return the test that the second of two switches was made."""
+    return f'[ "$CUDA_HOME" = {scene.toolkit(SWITCHED[1])} ]'
+
+
 def use(scene: Scene) -> Iterator[Row]:
     """`use` of one toolkit, then the other; two operations a round."""
+    done = switched(scene)
     for shell in (*SHELLS, "dash"):
         files = []
         for version in SWITCHED:
@@ -44,7 +50,7 @@ def use(scene: Scene) -> Iterator[Row]:
             files.append(file)
         source = "source" if shell == "fish" else "."
         ready = "\n".join(f"{source} {file}" for file in files)
-        yield Row("use", f"{shell}: ready file of exports", Loop(shell, ready, per=2))
+        yield Row("use", f"{shell}: ready file of exports", Loop(shell, ready, per=2, proof=done))
         against = f"{shell}: ready file of exports"
         if shell == "dash":
             eval_one = 'eval "$want_{}"\n'.format
@@ -53,10 +59,11 @@ def use(scene: Scene) -> Iterator[Row]:
                 for n, version in enumerate(SWITCHED)
             )
             body = eval_one(0) + eval_one(1)
-            yield Row("use", "dash: eval of `env`'s text", Loop(shell, body, setup, per=2), against)
+            loop = Loop(shell, body, setup, per=2, proof=done)
+            yield Row("use", "dash: eval of `env`'s text", loop, against)
             continue
         body = "\n".join(f"cudaswitch use {version}" for version in SWITCHED)
-        loop = Loop(shell, body, f"source {scene.init(shell)}", per=2)
+        loop = Loop(shell, body, f"source {scene.init(shell)}", per=2, proof=done)
         yield Row("use", f"{shell}: use", loop, against, 4)
         # The file of exports prints no line either.
         quiet = replace(loop, variables={"CUDASWITCH_QUIET": "1"})

@@ -44,13 +44,14 @@ _MOST_ROUNDS = 20_000
 class Loop:
     """A body that is run over and over in a shell, and the `empty` body that is subtracted.
 
-    `per` is the number of operations in one round of the body.
+    `per` is the number of operations in one round of the body, `proof` a test that holds after it.
     """
 
     shell: str
     body: str
     setup: str = ""
     empty: str = ":"
+    proof: str = ":"
     per: int = 1
     variables: Mapping[str, str] = field(default_factory=dict)
 
@@ -73,6 +74,8 @@ class Bench:
         self._variables = variables
         self._cwd = cwd
         self._strace = shutil.which("strace")
+        shells = dict.fromkeys(start[0] for start, _ in SHELLS.values())
+        self.missing = [name for name in shells if not shutil.which(name, path=variables["PATH"])]
 
     def measure(self, loops: Mapping[str, Loop], times: int) -> dict[str, list[Cost]]:
         """Run all loops in turn, `times` times over; the first cost of each has the counts."""
@@ -85,9 +88,14 @@ class Bench:
                 found[name].append(Cost(cpu, wall, *counts))
         return found
 
+    def can_run(self, loop: Loop) -> bool:
+        """Tell whether the loop's shell is on this machine."""
+        return SHELLS[loop.shell][0][0] not in self.missing
+
     def check(self, loop: Loop) -> str:
-        """Run the body once; return what it said on standard error when it failed."""
+        """Run the body once; if it failed, or its proof does, return what it said in one line."""
         body = f"{loop.body} || exit 99" if "\n" not in loop.body else loop.body
+        body += f"\n{loop.proof} || exit 98"
         with tempfile.TemporaryDirectory() as folder:
             argv, env = self._script(loop, body, 1, Path(folder))
             if loop.shell == "zle":
@@ -96,7 +104,10 @@ class Bench:
                 argv, env=env, cwd=self._cwd, stdin=subprocess.DEVNULL, capture_output=True,
                 text=True, errors="replace", check=False,
             )  # fmt: skip
-        return f"exit status {done.returncode}: {done.stderr[-300:]}" if done.returncode else ""
+        if not done.returncode:
+            return ""
+        said = done.stderr.strip().partition("\n")[0] or "it did not do what it was to do"
+        return f"exit status {done.returncode}: {said}"
 
     def _size(self, loop: Loop) -> int:
         rounds = 1

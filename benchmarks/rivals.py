@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from loops import switched
 from measure import Loop
 from rows import Row
 from scene import SWITCHED, Scene
@@ -51,9 +52,9 @@ def rows(scene: Scene, groups: Container[str]) -> Iterator[Row]:
         yield from (row for row in rival.rows(scene, path) if row.group in groups)
 
 
-def _use(name: str, body: str, setup: str = "", **variables: str) -> Row:
-    """A switch to one toolkit and to the other in bash."""
-    loop = Loop("bash", body, setup, per=2, variables=variables)
+def _use(name: str, body: str, proof: str, setup: str = "", **variables: str) -> Row:
+    """A switch to one toolkit and to the other in bash; `proof` holds after that."""
+    loop = Loop("bash", body, setup, per=2, proof=proof, variables=variables)
     return Row("use", f"bash: {name}", loop, "bash: use")
 
 
@@ -63,7 +64,7 @@ def _floor(scene: Scene) -> Iterator[Row]:
         f" LD_LIBRARY_PATH={home}/lib64"
         for home in map(scene.toolkit, SWITCHED)
     )
-    yield _use("three bare exports", exports)
+    yield _use("three bare exports", exports, switched(scene))
     yield Row("use", "bash: fork and exec of /bin/true", Loop("bash", "/bin/true"), "bash: use")
 
 
@@ -71,7 +72,8 @@ def _switch_cuda(scene: Scene, path: Path) -> Iterator[Row]:
     text = path.read_text().replace('"/usr/local"', f'"{scene.folder}/toolkits"')
     script = scene.folder / "switch-cuda.sh"
     script.write_text(text)
-    yield _use("switch-cuda.sh", "\n".join(f"source {script} {one}" for one in SWITCHED))
+    body = "\n".join(f"source {script} {one}" for one in SWITCHED)
+    yield _use("switch-cuda.sh", body, switched(scene))
 
 
 def _modulefiles(scene: Scene) -> Path:
@@ -97,12 +99,13 @@ def _swap() -> str:
 def _modules(scene: Scene, path: Path) -> Iterator[Row]:
     setup = f'module() {{ eval "$({path} bash "$@")"; }}\nmodule load cuda/{SWITCHED[1]}'
     folder = str(_modulefiles(scene))
-    yield _use("Environment Modules, swap", _swap(), setup, MODULEPATH=folder)
+    yield _use("Environment Modules, swap", _swap(), switched(scene), setup, MODULEPATH=folder)
 
 
 def _lmod(scene: Scene, path: Path) -> Iterator[Row]:
     setup = f"source {path}\nmodule load cuda/{SWITCHED[1]}"
-    yield _use("Lmod, swap", _swap(), setup, MODULEPATH=str(_modulefiles(scene)))
+    folder = str(_modulefiles(scene))
+    yield _use("Lmod, swap", _swap(), switched(scene), setup, MODULEPATH=folder)
 
 
 def _pyenv(scene: Scene, path: Path) -> Iterator[Row]:
@@ -114,7 +117,7 @@ def _pyenv(scene: Scene, path: Path) -> Iterator[Row]:
     where = {"PYENV_ROOT": str(root), "PATH": f"{path.parent}:{scene.variables['PATH']}"}
     setup = 'eval "$(pyenv init - bash)"'
     body = "\n".join(f"pyenv shell {one}" for one in SWITCHED)
-    yield _use("pyenv shell", body, setup, **where)
+    yield _use("pyenv shell", body, f'[ "$PYENV_VERSION" = {SWITCHED[1]} ]', setup, **where)
     chosen = where | {"PYENV_VERSION": SWITCHED[0]}
     loop = Loop("dash", f"{root}/shims/nvcc --version", "pyenv rehash", variables=chosen)
     yield Row("shim", "pyenv shim", loop, "nvcc --version")
@@ -166,7 +169,8 @@ def _nvm(scene: Scene, path: Path) -> Iterator[Row]:
         (tools / "node").chmod(0o755)
     setup = f"source {path} --no-use"
     body = "\n".join(f"nvm use {one}" for one in SWITCHED)
-    yield _use("nvm use", body, setup, NVM_DIR=str(root))
+    proof = f'[ "$NVM_BIN" = {root}/versions/node/v{SWITCHED[1]}/bin ]'
+    yield _use("nvm use", body, proof, setup, NVM_DIR=str(root))
 
 
 RIVALS = (

@@ -45,9 +45,11 @@ def measured(rows: Iterable[Row], bench: Bench, times: int) -> dict[str, list[Co
     """Measure the rows that work, and say why others do not."""
     working = {}
     for row in rows:
+        if not bench.can_run(row.loop):
+            continue
         trouble = bench.check(row.loop)
         if trouble:
-            print(f"  {row.name}: left out, {trouble.strip()}")
+            print(f"  {row.name}: left out, {trouble}")
         else:
             working[row.name] = row.loop
     return bench.measure(working, times)
@@ -92,6 +94,8 @@ def main() -> None:
         if options.only in (None, "flat"):
             groups["flat"] = list(loops.flat(*_one_and_many(Path(folder), options.nvcc)))
         bench = Bench(scene.variables, scene.home)
+        for shell in bench.missing:
+            print(f"{shell}: left out, not installed")
         for name, rows in groups.items():
             print(f"\n{name}")
             kept[name] = measured(rows, bench, options.times)
