@@ -7,12 +7,13 @@ not on PATH is named by the variable of its row.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from loops import switched
+from loops import bare, switched
 from measure import Loop
 from rows import Row
 from scene import SWITCHED, Scene
@@ -121,7 +122,7 @@ def _pyenv(scene: Scene, path: Path) -> Iterator[Row]:
     chosen = where | {"PYENV_VERSION": SWITCHED[0]}
     loop = Loop("dash", f"{root}/shims/nvcc --version", "pyenv rehash", variables=chosen)
     yield Row("shim", "pyenv shim", loop, "nvcc --version")
-    loop = Loop("dash", "bash -c '" + setup.replace("'", "") + "'", variables=where)
+    loop = Loop("dash", f"{bare(scene)} bash -i -c {shlex.quote(setup)}", variables=where)
     yield Row("start", "bash: pyenv init", loop, "bash: bare")
 
 

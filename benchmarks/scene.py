@@ -69,7 +69,7 @@ class Scene:
 
     def init(self, shell: str) -> Path:
         """Return the ready file that a shell's startup file sources."""
-        return self.folder / f"init.{shell}"
+        return self.folder / "store" / "init" / shell
 
     def say(self, *arguments: str | Path) -> str:
         """Run cudaswitch and return what it printed."""
@@ -115,7 +115,7 @@ def build(folder: Path, count: int, nvcc: Path | None) -> Scene:
     for name, version in zip(pinned, (*SWITCHED, *SWITCHED), strict=True):
         scene.say("pin", version, "--prefix", scene.environment(name))
     for shell in SHELLS:
-        scene.init(shell).write_text(scene.say("init", shell))
+        scene.say("init", "--install", shell, "--yes")
     return scene
 
 
