@@ -171,7 +171,8 @@ class Shell(NamedTuple):
     lazy: tuple[str, ...] = ()
     """Texts that are parsed, with the core, when somebody calls what `deferred` defines."""
     deferred: str = ""
-    """Defines the function that does that."""
+    """Defines the function that does that, from each text as a `part`."""
+    part: str = "\\eval {text}\n"
     again: str = ""
     """Name of the text that does that in a ready file, from a file beside it."""
     guard: str = ""
@@ -205,13 +206,12 @@ class Shell(NamedTuple):
         return "{texts}" not in self.settle
 
 
-_DEFERRED = "__cudaswitch_load() {{ __cudaswitch_unaliased \\eval {text}; }}\n"
+_DEFERRED = """__cudaswitch_load() {{ __cudaswitch_unaliased __cudaswitch_parse; }}
+__cudaswitch_parse() {{\n{parts}}}\n"""
 _LATE = "__cudaswitch_join() {{ __cudaswitch_unaliased \\eval {text} && __cudaswitch_join; }}\n"
-
 
 _NO_OTHER = "case ${BASH_VERSION-}${ZSH_VERSION-} in\n'') \\return 0 ;;\nesac\n"
 """/bin/sh reads `.profile` at login, and with it `.bashrc`; it ends at words it cannot parse."""
-
 
 SHELLS = {
     shell.name: shell
@@ -320,7 +320,8 @@ SHELLS = {
             evaluate="cudaswitch env {request} --shell fish | source",
             first="set -gx PATH {folder} $PATH",
             lazy=("answers.fish", "keepers.fish", "init.fish", "command.fish"),
-            deferred="function __cudaswitch_load\n    eval {text}\nend\n",
+            deferred="function __cudaswitch_load\n{parts}end\n",
+            part="    eval {text}\n",
             again="again.fish",
             init=("release.fish", "lazy.fish", "tab.fish", "prompt.fish"),
             load="cudaswitch init fish | source",

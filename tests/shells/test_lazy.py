@@ -143,3 +143,21 @@ def test_fish_parses_each_function_by_itself(tmp_path: Path) -> None:
     lines = dict(line.split() for line in done.stdout.splitlines())
     assert len(lines) > 40
     assert set(lines.values()) == {"1"}
+
+
+@pytest.mark.parametrize("person", ["printed"], indirect=True)
+def test_zsh_evaluates_short_texts_one_after_another(person: Person, tmp_path: Path) -> None:
+    """In 5.9, what a text takes grows with the square of its length: 83 KB took 40 ms, not 4."""
+    script = tmp_path / "script.zsh"
+    script.write_text(
+        f"{person.init['zsh'].read_text()}\n"
+        'eval() { print -r -- ${#1}; builtin eval "$1"; }\n__cudaswitch_load\n'
+    )
+    done = subprocess.run(
+        [require("zsh"), "-f", script], capture_output=True, text=True, env=person.home.env,
+        check=False,
+    )  # fmt: skip
+    lengths = [int(line) for line in done.stdout.splitlines()]
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sum(lengths) > 50_000
+    assert max(lengths) < 20_000

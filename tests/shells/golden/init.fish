@@ -5,19 +5,32 @@ set -g _cudaswitch_scripts '/opt/a `share`'
 set -g _cudaswitch_seen ''
 function __cudaswitch_load
     eval '<release.fish>
-<bundled.fish>
-<copies.fish>
-<exported.fish>
-<flags.fish>
-<lists.fish>
-<core.fish>
-<plain.fish>
-<besides.fish>
-<hooks.fish>
-<answers.fish>
-<keepers.fish>
-<init.fish>
-<command.fish>
+'
+    eval '<bundled.fish>
+'
+    eval '<copies.fish>
+'
+    eval '<exported.fish>
+'
+    eval '<flags.fish>
+'
+    eval '<lists.fish>
+'
+    eval '<core.fish>
+'
+    eval '<plain.fish>
+'
+    eval '<besides.fish>
+'
+    eval '<hooks.fish>
+'
+    eval '<answers.fish>
+'
+    eval '<keepers.fish>
+'
+    eval '<init.fish>
+'
+    eval '<command.fish>
 '
 end
 <release.fish>

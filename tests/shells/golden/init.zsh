@@ -7,24 +7,43 @@ esac
 \typeset -g _cudaswitch_program='/opt/a "program"/cudaswitch'
 \typeset -g _cudaswitch_scripts='/opt/a `share`'
 \typeset -g _cudaswitch_seen=''
-__cudaswitch_load() { __cudaswitch_unaliased \eval '<packages.sh, [[>
-<bundled.sh, [[>
-<copies.sh, [[>
-<exported.sh>
-<flags.sh, [[>
-<lists.sh, [[>
-<core.sh, [[>
-<plain.sh, [[>
-<besides.sh, [[>
-<there.sh, [[>
-<hooks.sh, [[>
-<ready.sh, [[>
-<answers.sh, [[>
-<store.sh>
-<keepers.sh, [[>
-<init.sh, [[>
-<command.sh, [[>
-'; }
+__cudaswitch_load() { __cudaswitch_unaliased __cudaswitch_parse; }
+__cudaswitch_parse() {
+\eval '<packages.sh, [[>
+'
+\eval '<bundled.sh, [[>
+'
+\eval '<copies.sh, [[>
+'
+\eval '<exported.sh>
+'
+\eval '<flags.sh, [[>
+'
+\eval '<lists.sh, [[>
+'
+\eval '<core.sh, [[>
+'
+\eval '<plain.sh, [[>
+'
+\eval '<besides.sh, [[>
+'
+\eval '<there.sh, [[>
+'
+\eval '<hooks.sh, [[>
+'
+\eval '<ready.sh, [[>
+'
+\eval '<answers.sh, [[>
+'
+\eval '<store.sh>
+'
+\eval '<keepers.sh, [[>
+'
+\eval '<init.sh, [[>
+'
+\eval '<command.sh, [[>
+'
+}
 <file.sh, [[>
 <lazy.sh, [[>
 <tab.zsh>
