@@ -54,6 +54,15 @@ class Terminal:
         self.child.delaybeforesend = None
         self.say(first)
 
+    def reach(self) -> None:
+        """Wait until the shell answers: while it starts or is interrupted, it may discard input."""
+        for _ in range(60):
+            self.child.sendline("echo 'ans'wers")
+            if self.child.expect([pexpect.TIMEOUT, "answers"], timeout=1):
+                self.say("")  # which comes after the answers to all of them
+                return
+        raise AssertionError("the shell does not answer")
+
     def say(self, command: str) -> str:
         """Type a command and return what it printed."""
         mark = f"m{time.monotonic_ns()}"
