@@ -6,7 +6,6 @@ import contextlib
 import os
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,28 +33,24 @@ http {{
 
 @contextlib.contextmanager
 def nginx(root: Path, work: Path) -> Iterator[str]:
-    """Serve `root` with listings of its folders, and yield the URL; `work` is for its own files."""
+    """Serve `root` with listings of its folders, and yield the URL; `work` is for its own files.
+
+    nginx is given a socket that listens already, as on an update of itself: nobody else can take
+    the port, and who asks before nginx is ready waits.
+    """
     work.mkdir()
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = one.getsockname()[1]
     file = work / "nginx.conf"
-    file.write_text(_CONFIGURATION.format(work=work, root=root, port=port))
     # Started by root, its workers run as another user, who may not enter a folder of the tests.
     user = ["-g", "user root;"] if os.geteuid() == 0 else []
     command = [require("nginx"), "-c", str(file), "-e", str(work / "error.log"), *user]
-    with subprocess.Popen(command) as process:
+    with socket.create_server(("127.0.0.1", 0)) as given:
+        port, number = given.getsockname()[1], given.fileno()
+        file.write_text(_CONFIGURATION.format(work=work, root=root, port=port))
+        process = subprocess.Popen(
+            command, pass_fds=[number], env=os.environ | {"NGINX": f"{number};"}
+        )
+    with process:
         try:
-            _wait_for(port, process)
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
-
-
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(200):
-        assert process.poll() is None, "nginx ended at once"
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.05)
-    raise AssertionError("nginx does not answer")
