@@ -1,6 +1,6 @@
 """Eight processes that install, use, pin and remove the same and different toolkits at once.
 
-For four seconds, or as many as `CUDASWITCH_CROWD` says.
+For four seconds, or as many as `CUDASWITCH_CROWD` says, and each three times at the least.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Person:
             self.install, self.install, self.remove, self.remove, self.collect, self.use, self.use,
             self.pin, self.unpin, self.name, self.look,
         ]  # fmt: skip
-        while time.monotonic() < until:
+        while time.monotonic() < until or self.done.total() < 3:
             action = self.chance.choice(actions)
             action()
             self.done[action.__name__] += 1
@@ -126,7 +126,6 @@ def test_a_crowd_comes_to_a_good_end(home: Home, crowd: list[Person]) -> None:
             ended.result()
     done = sum((person.done for person in crowd), Counter[str]())
     print(f"{done.total()} commands: {dict(done)}")
-    assert done.total() > 2 * PROCESSES
     succeeded(home.run("verify"))
     succeeded(home.run("gc"))
     assert not list((home.store / ".staging").iterdir())
