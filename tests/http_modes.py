@@ -73,6 +73,22 @@ def stall(handler: Handler, argument: str) -> None:
     time.sleep(float(argument or 3))
 
 
+def held(handler: Handler, _: str) -> None:
+    """The first time half of the body, and the rest when the test sets `server.go`."""
+    handler.whole(send=HALF if handler.first else 1.0)
+    if handler.first and handler.owner.go.wait(60):
+        handler.body(handler.data[len(handler.data) // 2 :])
+
+
+def together(handler: Handler, argument: str) -> None:
+    """The file, once `together:N` requests have come; without them, nothing after 20 seconds."""
+    owner = handler.owner
+    with owner.counting:
+        met = owner.counting.wait_for(lambda: owner.most_open >= int(argument), 20)
+    if met:
+        handler.whole()
+
+
 def silent(handler: Handler, _: str) -> None:
     """No answer at all."""
     time.sleep(3)
@@ -167,8 +183,9 @@ def limited(handler: Handler, argument: str) -> None:
     """
     rate, _, kind = argument.partition(",")
     owner, ranged = handler.owner, "Range" in handler.headers
-    owner.ranges += ranged
-    number = owner.ranges
+    with owner.counting:
+        owner.ranges += ranged
+        number = owner.ranges
     if kind == "changing" and number == 3:
         owner.content = random_bytes(len(handler.data), seed=99)
     tags = dict(handler.tagged())
@@ -188,20 +205,23 @@ def limited(handler: Handler, argument: str) -> None:
         return
     first, _, last = handler.headers["Range"].removeprefix("bytes=").partition("-")
     start, end = int(first), int(last) + 1 if last else size
-    if kind == "few" and owner.busy >= 4:
+    with owner.counting:
+        refused = kind == "few" and owner.busy >= 4
+        owner.busy += not refused
+    if refused:
         handler.head(503, ("Content-Length", 0))
         return
-    owner.busy += 1
     try:
         shift = 5 if kind == "wrong" else 0
         span = f"bytes {start + shift}-{end - 1 + shift}/{size}"
         handler.head(206, ("Content-Length", end - start), ("Content-Range", span), *tags.items())
         if kind == "mute":
-            time.sleep(30)
+            time.sleep(90)
         half = (end - start) // 2 if kind == "cut" and number % 3 == 0 else end - start
         handler.body(handler.data[start : start + half], float(rate))
     finally:
-        owner.busy -= 1
+        with owner.counting:
+            owner.busy -= 1
 
 
 def _partials(start: int, data: bytes) -> dict[str, tuple[bytes, str | None]]:
@@ -358,7 +378,8 @@ MODES: dict[str, Callable[[Handler, str], None]] = {
     **{
         function.__name__: function
         for function in (
-            cut, reset, no_length, chunked, lie, stall, silent, slow, empty, flip, html, status,
+            cut, reset, no_length, chunked, lie, stall, held, together, silent, slow, empty, flip,
+            html, status,
             then_ok, redirect, loop, away, range_ignored, range_odd, limited, changing, dated,
             untagged, endless, longer, gz, odd_head, half, bare, trickle, redirect_long, plain,
         )

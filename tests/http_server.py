@@ -53,12 +53,16 @@ class Server(Running):
     def __init__(self, content: bytes = b"", certificate: Path | None = None) -> None:
         self.content = content or random_bytes(1 << 20)
         self.asked: list[Asked] = []
-        self.sent = 0
+        self.counting = threading.Condition()
+        """Held while numbers change, as each request has a thread; told of all that come and go."""
         self.ranges = 0
         self.busy = 0
         self.open = 0
         self.most_open = 0
         """The most requests that were answered at the same time."""
+        self.go = threading.Event()
+        """Set by the test, to let the mode `held` go on."""
+        self._sent = 0
         self.hits: Counter[str] = Counter()
         self.elsewhere = ""
         """Where the redirecting modes lead."""
@@ -71,6 +75,17 @@ class Server(Running):
             context.load_cert_chain(certificate)
             self.http.socket = context.wrap_socket(self.http.socket, server_side=True)
             self.scheme = "https"
+
+    @property
+    def sent(self) -> int:
+        """How many bytes of bodies went out, once no request is being answered."""
+        with self.counting:
+            assert self.counting.wait_for(lambda: not self.open, 60), "a request does not end"
+            return self._sent
+
+    def count(self, sent: int) -> None:
+        with self.counting:
+            self._sent += sent
 
     @property
     def host(self) -> str:
@@ -100,13 +115,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.owner.asked.append(Asked(self.path, dict(self.headers.items())))
         mode, _, argument = self.asked_for.partition(":")
         owner = self.owner
-        owner.hits[mode] += 1
-        owner.open += 1
-        owner.most_open = max(owner.most_open, owner.open)
-        # The client may hang up, which many tests want.
-        with contextlib.suppress(OSError):
-            MODES[mode](self, argument)
-        owner.open -= 1
+        with owner.counting:
+            owner.hits[mode] += 1
+            owner.open += 1
+            owner.most_open = max(owner.most_open, owner.open)
+            owner.counting.notify_all()
+        try:
+            # The client may hang up, which many tests want.
+            with contextlib.suppress(OSError):
+                MODES[mode](self, argument)
+        finally:
+            with owner.counting:
+                owner.open -= 1
+                owner.counting.notify_all()
 
     @property
     def asked_for(self) -> str:
@@ -131,12 +152,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         for start in range(0, len(data), step):
             piece = data[start : start + step]
             self.raw(piece)
-            self.owner.sent += len(piece)
+            self.owner.count(len(piece))
             if rate:
                 time.sleep(len(piece) / rate)
 
     def tagged(self) -> list[tuple[str, object]]:
-        return [("ETag", f'"{hash(self.data) & 0xFFFF:x}"'), ("Date", formatdate(usegmt=True))]
+        return [("ETag", f'"{hash(self.data):x}"'), ("Date", formatdate(usegmt=True))]
 
     def whole(
         self, *headers: tuple[str, object], send: float = 1.0, rate: float = 0, ranges: bool = True

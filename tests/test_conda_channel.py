@@ -44,7 +44,7 @@ def server(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     with FolderServer(tree) as running:
         monkeypatch.setenv("CUDASWITCH_CHANNEL_ALIAS", running.url)
         monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setenv("CUDASWITCH_TIMEOUT", "2")
+        monkeypatch.setenv("CUDASWITCH_TIMEOUT", "60")
         monkeypatch.setenv("CUDASWITCH_RETRIES", "0")
         (tmp_path / "work").mkdir()
         yield running

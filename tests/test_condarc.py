@@ -45,7 +45,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "2")
+    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "60")
     monkeypatch.setenv("CUDASWITCH_RETRIES", "0")
     (tmp_path / "work").mkdir()
 

@@ -62,7 +62,7 @@ def server(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     with FolderServer(tree, lists=True) as running:
         monkeypatch.setenv("CUDASWITCH_NVIDIA_URL", running.url)
         monkeypatch.setenv("CUDASWITCH_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setenv("CUDASWITCH_TIMEOUT", "2")
+        monkeypatch.setenv("CUDASWITCH_TIMEOUT", "60")
         monkeypatch.setenv("CUDASWITCH_RETRIES", "0")
         (tmp_path / "work").mkdir()
         yield running

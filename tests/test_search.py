@@ -67,7 +67,7 @@ def sources(tree: Path, tmp_path: Path) -> Iterator[tuple[Home, FolderServer]]:
             CUDASWITCH_NVIDIA_URL=f"{server.url}/redist",
             CUDASWITCH_CHANNEL_ALIAS=f"{server.url}/channels",
             CUDASWITCH_CHANNELS="main label",
-            CUDASWITCH_TIMEOUT="2",
+            CUDASWITCH_TIMEOUT="60",
             CUDASWITCH_RETRIES="0",
             CUDASWITCH_DRIVER="525.60.13",
             PIP_CONFIG_FILE="/dev/null",

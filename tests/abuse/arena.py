@@ -15,7 +15,7 @@ CPU_SECONDS = 2.0
 MEMORY_BYTES = 200_000_000
 _MAPPED = 2 << 30
 """Bytes that a run can map, far above what is allowed: the machine must survive a failure."""
-_PATIENCE = 30
+_PATIENCE = 120
 """Seconds after which a run counts as hanging: no measure of speed, as a machine may be busy."""
 
 Make = Callable[["Arena"], list[str]]
@@ -36,7 +36,7 @@ class Outcome:
         return f"exit {self.code}, {self.cpu:.2f} s, {self.memory >> 20} MiB\n{self.out}{self.err}"
 
 
-_QUICK = {"CUDASWITCH_TIMEOUT": "2", "CUDASWITCH_RETRIES": "0"}
+_QUICK = {"CUDASWITCH_TIMEOUT": "60", "CUDASWITCH_RETRIES": "0"}
 
 
 @dataclass(frozen=True)

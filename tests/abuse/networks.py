@@ -15,7 +15,6 @@ WAYS: dict[str, tuple[str, ...]] = {
 }
 """The words that make the command ask a server; `{at}` is its address with the mode."""
 
-QUICK = ("CUDASWITCH_TIMEOUT=0.2", "CUDASWITCH_MAX_DOWNLOAD=3000000")
 _UNSOUND = "the answer is not valid HTTP"
 MODES = {
     "status:401": "the server answered 401",
@@ -38,6 +37,8 @@ MODES = {
     "bare": _UNSOUND,
 }
 """Modes of http_server.py, and what is reported for each, whatever was asked for."""
+_PATIENCE = {"silent": 0.2, "trickle:head": 0.2, "trickle:chunk": 0.2, "slow:200": 1}
+"""Seconds that a slow server is given. Others need little, but on a busy machine more than that."""
 
 _RECORD: dict[str, Any] = {
     "name": "cudatoolkit",
@@ -118,7 +119,8 @@ PIP = ("html", "silent", "gz:twice")
 def asking(server: Server, way: str, mode: str) -> list[str]:
     """Return the words for `Arena.run` that ask the server in one of WAYS."""
     at = f"{server.scheme}://{server.host}/{mode}"
-    return [*QUICK, *(word.replace("{at}", at) for word in WAYS[way])]
+    limits = (f"CUDASWITCH_TIMEOUT={_PATIENCE.get(mode, 60)}", "CUDASWITCH_MAX_DOWNLOAD=3000000")
+    return [*limits, *(word.replace("{at}", at) for word in WAYS[way])]
 
 
 def asking_pip(server: Server, mode: str) -> list[str]:

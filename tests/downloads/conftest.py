@@ -32,8 +32,11 @@ def cache(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No proxy, no `.netrc`, no private authority; a try fails soon, and is repeated once."""
-    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "0.4")
+    """No proxy, no `.netrc`, no private authority; a try that fails is repeated once.
+
+    A server of the tests that is not meant to be slow has a long time, on a busy machine.
+    """
+    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "60")
     monkeypatch.setenv("CUDASWITCH_RETRIES", "1")
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in (*CERTIFICATES, "http_proxy", "https_proxy", "all_proxy", "NETRC"):
@@ -43,6 +46,5 @@ def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def once(plain: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A try that fails is not repeated, and has more time."""
-    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "2")
+    """A try that fails is not repeated."""
     monkeypatch.setenv("CUDASWITCH_RETRIES", "0")

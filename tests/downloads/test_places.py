@@ -55,6 +55,7 @@ def test_a_proxy_is_used(server: Server, cache: Path, monkeypatch: pytest.Monkey
     assert server.asked[0].path == "http://example.invalid/status:404/x"
     assert "CSWSECRET" not in str(caught.value)
     assert fetch("http://example.invalid/ok/x", cache).read_bytes() == CONTENT
+    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "0.4")
     with pytest.raises(SourceError, match=r"no answer for 0\.4 s"):
         fetch("http://example.invalid/trickle:head/x", cache)
 
@@ -85,10 +86,13 @@ def test_a_proxy_that_cannot_be_asked_is_named_by_its_variable(
         fetch(server.url("away"), cache)
 
 
-def test_no_secret_on_disk_or_in_messages(server: Server, cache: Path) -> None:
+def test_no_secret_on_disk_or_in_messages(
+    server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     secret = server.url("ok", credentials="user:CSWSECRET") + "?token=CSWSECRET&x=CSWSECRET"
     leave_part(cache, server.url("cut", "t/CSWSECRET/a", credentials="user:CSWSECRET"))
     fetch(secret, cache)
+    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "0.4")
     for mode in ("status:404", "html", "loop", "flip", "stall"):
         url = server.url(mode, "t/CSWSECRET/file", credentials="user:CSWSECRET")
         with pytest.raises(CudaswitchError) as caught:

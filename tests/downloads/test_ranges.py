@@ -39,7 +39,6 @@ def content() -> bytes:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "3")
     monkeypatch.setenv("CUDASWITCH_RETRIES", "3")
 
 
@@ -130,17 +129,14 @@ def test_killed_again_and_again(server: Server, cache: Path) -> None:
     assert server.sent < len(CONTENT) + (killed + 1) * (9 << 20)
 
 
-def test_an_interrupt_does_not_wait_for_silent_connections(
-    server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "60")
+def test_an_interrupt_does_not_wait_for_silent_connections(server: Server, cache: Path) -> None:
     command = [sys.executable, "-c", FETCH, server.url(f"limited:{RATE // 8},mute"), str(cache)]
     with subprocess.Popen(command, env=os.environ, stderr=subprocess.DEVNULL) as process:
         while server.ranges < CONNECTIONS:
             assert process.poll() is None
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == -signal.SIGINT
+        assert process.wait(60) == -signal.SIGINT
 
 
 def test_a_journal_that_was_cut(tmp_path: Path) -> None:

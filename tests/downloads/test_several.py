@@ -47,11 +47,11 @@ def test_in_order_and_not_again(tmp_path: Path) -> None:
 
 def test_at_the_same_time(tmp_path: Path) -> None:
     with Server(CONTENT) as server:
-        urls = [server.url("slow:1000000", f"{number}.bin") for number in range(value("jobs"))]
+        mode = f"together:{value('jobs')}"
+        urls = [server.url(mode, f"{number}.bin") for number in range(value("jobs"))]
         # All have one content: once the first is finished, the cache would serve the others.
         fetch_all([wanted(url) for url in urls], tmp_path / "cache")
-        assert server.most_open == value("jobs")
-        assert server.hits["slow"] == value("jobs")
+        assert server.hits["together"] == value("jobs")
 
 
 def test_the_first_failure_stops_the_others_and_they_go_on_later(tmp_path: Path) -> None:
@@ -74,7 +74,6 @@ def test_a_failure_waits_for_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
 ) -> None:
     """A failure waits neither for a silent server nor for further tries at a busy one."""
-    monkeypatch.setenv("CUDASWITCH_TIMEOUT", "60")
     monkeypatch.setenv("CUDASWITCH_RETRIES", "9")
     with Server(CONTENT) as server:
         missing = wanted(server.url("status:404", "missing.bin"))
@@ -105,16 +104,17 @@ def test_an_interrupt_does_not_wait_for_a_silent_server(tmp_path: Path) -> None:
         # The silent one second: Python before 3.13 takes an interrupted join for a thread's end.
         urls = [server.url("slow:20000", "a.bin"), server.url("stall:60", "b.bin")]
         arguments = [sys.executable, "-c", PROGRAM, tmp_path / "cache", HASH, str(len(CONTENT))]
-        env = os.environ | {"CUDASWITCH_TIMEOUT": "60", "PYTHONPATH": os.pathsep.join(sys.path)}
+        env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
         with subprocess.Popen([*arguments, *urls], env=env, stderr=subprocess.PIPE) as process:
             urls_folder = tmp_path / "cache/urls"
             while sum(part.stat().st_size > 0 for part in urls_folder.glob("*.part")) < len(urls):
+                assert process.poll() is None
                 time.sleep(0.05)
             began = time.monotonic()
             process.send_signal(signal.SIGINT)
             _, said = process.communicate(timeout=50)
         assert (process.returncode, b"Traceback" in said) == (130, False)
-        assert time.monotonic() - began < 20
+        assert time.monotonic() - began < 40
 
 
 def test_a_limit(tmp_path: Path) -> None:
