@@ -175,7 +175,7 @@ def test_what_is_no_answer_is_passed_over(stocked: Home) -> None:
     for name in ("10.1", "pipe", ">=8"):
         os.mkfifo(requests / name)
     (requests / ">=1").mkdir()
-    succeeded(stocked.run("alias", "mine", "10.1", timeout=20))
+    succeeded(stocked.run("alias", "mine", "10.1", timeout=60))
     for name in ("10.1", "mine"):
         assert (requests / name).read_text().rstrip("\n").endswith(f"/{FULL}")
     assert {path.name for path in requests.iterdir()} >= {"pipe", ">=8", ">=1", ">=10"}

@@ -263,7 +263,7 @@ class TestAnotherKindOfLibrary:
     def test_that_takes_long_is_not_waited_for_after_an_interrupt(self, tmp_path: Path) -> None:
         code = "#include <fcntl.h>\n#include <unistd.h>\n"
         code += "__attribute__((constructor)) static void start(void) {"
-        code += f' open("{tmp_path}/began", O_CREAT, 0600); sleep(60); }}'
+        code += f' open("{tmp_path}/began", O_CREAT, 0600); sleep(120); }}'
         home = make_home(tmp_path / "home")
         slow = Made("nvidia-cuda-cupti-cu12", "12.9.79", "cuda_cupti", "libx.so.1", code, "")
         succeeded(home.run("install", *made_libraries.wheels(tmp_path, [LIBRARIES[0], slow])))
@@ -273,7 +273,7 @@ class TestAnotherKindOfLibrary:
                 assert checking.poll() is None
                 time.sleep(0.05)
             checking.send_signal(signal.SIGINT)
-            assert checking.wait(20) == 130
+            assert checking.wait(60) == 130
 
     def test_that_crashes(self, tmp_path: Path) -> None:
         code = "__attribute__((constructor)) static void start(void) { __builtin_trap(); }"
@@ -322,23 +322,23 @@ def runs(pid: str) -> bool:
 
 def test_a_child_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> None:
     begun = time.monotonic()
-    program = "sleep 60 & echo $! > child; wait"
+    program = "sleep 120 & echo $! > child; wait"
     done = bounded.run(["sh", "-c", program], {"PATH": "/usr/bin:/bin"}, tmp_path, 0.5)
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < 60
     assert done.code is None
     assert done.ended == "gave no answer in 0 s"
     pid = (tmp_path / "child").read_text().strip()
     # The grandchild was told to end, and may have closed its files just before it is gone.
     while runs(pid):
-        assert time.monotonic() - begun < 40
+        assert time.monotonic() - begun < 90
         time.sleep(0.01)
 
 
 def test_one_that_left_the_group_of_a_child_holds_nobody(tmp_path: Path) -> None:
     begun = time.monotonic()
-    program = "echo said; echo why >&2; setsid sleep 30 & sleep 60"
+    program = "echo said; echo why >&2; setsid sleep 120 & sleep 120"
     done = bounded.run(["sh", "-c", program], {"PATH": "/usr/bin:/bin"}, tmp_path, 0.5)
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < 60
     assert (done.code, done.out, done.err) == (None, "said\n", "why\n")
 
 

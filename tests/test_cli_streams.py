@@ -77,7 +77,7 @@ def test_interrupted(home: Home, ending: str) -> None:
     with Server() as server:
         index = {
             "PIP_CONFIG_FILE": os.devnull,
-            "PIP_INDEX_URL": server.url("stall", "simple"),
+            "PIP_INDEX_URL": server.url("stall:90", "simple"),
         }
         url = server.url("slow:1000", what)
         child = subprocess.Popen(
@@ -90,7 +90,7 @@ def test_interrupted(home: Home, ending: str) -> None:
         children = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
         assert len(children) == (what == "13"), "pip is one of them"
         child.send_signal(number)
-        out, err = child.communicate(timeout=20)
+        out, err = child.communicate(timeout=60)
     assert (child.returncode, out) == (128 + number, "")
     assert not [one for one in children if Path("/proc", one).exists()]
     assert not list((home.path / "xdg-cache/cudaswitch").glob("work-*"))

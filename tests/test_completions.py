@@ -356,7 +356,7 @@ def test_bash_completes_at_a_real_prompt(stocked: Home, breaks: str) -> None:
     """
     env = stocked.env | {"PATH": str(stocked.path), "PS1": "", "TERM": "dumb"}
     with pexpect.spawn(
-        require("bash"), ["--norc", "--noprofile", "-i"], env=env, timeout=30, encoding="utf-8"
+        require("bash"), ["--norc", "--noprofile", "-i"], env=env, timeout=60, encoding="utf-8"
     ) as shell:
         shell.sendline("bind 'set enable-bracketed-paste off'")
         shell.sendline(f". {shlex.quote(str(_FOLDER / SCRIPTS['bash']))}")
@@ -393,7 +393,7 @@ def test_the_newest_release_comes_first(stocked: Home, shell: str) -> None:
     }
     options = {"bash": ["--norc", "--noprofile", "-i"], "zsh": ["-f", "-i"]}[shell]
     env = stocked.env | {"TERM": "dumb"}
-    with pexpect.spawn(require(shell), options, env=env, timeout=30, encoding="utf-8") as terminal:
+    with pexpect.spawn(require(shell), options, env=env, timeout=60, encoding="utf-8") as terminal:
         for line in (*starts[shell], "cudaswitch() { printf '<%s>' \"$@\"; echo; }"):
             terminal.sendline(line)
         terminal.sendline("cudaswitch install 12.6.\t")

@@ -27,7 +27,7 @@ def typed(home: Home, shell: str, line: str, *options: str) -> str:
     """Type a line; return the output until the command has run: its words, in brackets."""
     env = home.env | {"PS1": "", "TERM": "dumb"}
     with pexpect.spawn(
-        require(shell), START[shell], env=env, cwd=str(home.path), timeout=30, encoding="utf-8"
+        require(shell), START[shell], env=env, cwd=str(home.path), timeout=60, encoding="utf-8"
     ) as child:
         for text in (
             *(LOAD[shell], f". {shlex.quote(str(_FOLDER / SCRIPTS[shell]))}"),

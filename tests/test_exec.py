@@ -29,13 +29,13 @@ def test_exec_passes_arguments_and_exit_codes(lent: Home) -> None:
 
 def test_exec_becomes_the_command(lent: Home) -> None:
     child = subprocess.Popen(
-        [console_script(), "exec", "10.1", "--", "sh", "-c", "echo $$; exec sleep 60"],
+        [console_script(), "exec", "10.1", "--", "sh", "-c", "echo $$; exec sleep 120"],
         env=lent.env, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert child.stdout
     assert int(child.stdout.readline()) == child.pid
     child.send_signal(signal.SIGTERM)
-    assert child.wait(10) == -signal.SIGTERM
+    assert child.wait(60) == -signal.SIGTERM
 
 
 @pytest.mark.parametrize("request_text", ["10.1", "system"])

@@ -424,7 +424,7 @@ def test_notes_of_what_is_gone(stocked: Home, tmp_path: Path) -> None:
     there.write_text(f"{project}\n\n")
     for folder in (answers, stocked.store / "pins"):
         os.mkfifo(folder / "%pipe")
-    done = stocked.run("gc", timeout=20)
+    done = stocked.run("gc", timeout=60)
     assert [line.split()[-1] for line in succeeded(done)] == [str(gone)]
     assert there.exists()
 

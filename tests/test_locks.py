@@ -43,7 +43,7 @@ def test_a_lock_dies_with_its_holder(tmp_path: Path) -> None:
         process.kill()
         killed = time.monotonic()
         while not lock.take():
-            assert time.monotonic() - killed < 20
+            assert time.monotonic() - killed < 60
             time.sleep(0.01)
         assert f"process {os.getpid()}" in lock.holder
 
@@ -79,7 +79,7 @@ def test_who_waits_goes_on_when_the_holder_is_killed(stocked: Home) -> None:
         process.kill()
         killed = time.monotonic()
         assert waiter.wait(60) == 0
-        assert time.monotonic() - killed < 20
+        assert time.monotonic() - killed < 60
         assert waiter.stderr.read() == ""
     assert (stocked.store / "aliases/lab").read_text() == "10.1\n"
 
@@ -163,7 +163,7 @@ def test_what_is_planted_in_place_of_a_lock_is_not_followed(stocked: Home, plant
         path.symlink_to(target)
     if planted == "link":
         target.write_text("mine")
-    done = stocked.run("alias", "lab", "10.1", timeout=30)
+    done = stocked.run("alias", "lab", "10.1", timeout=60)
     refused(done, "cannot write", str(path))
     assert planted != "link" or target.read_text() == "mine"
     assert planted != "dangling link" or not target.exists()

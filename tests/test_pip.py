@@ -64,7 +64,7 @@ def test_an_index_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     ):
         monkeypatch.setenv(name, value)
     with Server() as server:
-        monkeypatch.setenv("CUDASWITCH_MAX_TIME", "20")
+        monkeypatch.setenv("CUDASWITCH_MAX_TIME", "120")
         monkeypatch.setenv("PIP_INDEX_URL", server.url("endless:text", "simple"))
         monkeypatch.setattr("cudaswitch.sources.pip_process.MEMORY", 150 << 20)
         with pytest.raises(SourceError, match="ran out of memory"):

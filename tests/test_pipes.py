@@ -16,7 +16,7 @@ from checks import succeeded
 from homes import Home
 from shells.conda import conda_prefix
 
-SECONDS = 15
+SECONDS = 60
 """The time that each command has; it takes one or two."""
 
 

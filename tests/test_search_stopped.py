@@ -29,7 +29,7 @@ class Silent(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if not self.path.endswith("/") or self.path.startswith("/simple/"):
             self.asked.set()
-            time.sleep(60)
+            time.sleep(120)
             return
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
@@ -52,23 +52,23 @@ def test_a_signal_does_not_wait_for_a_silent_server(
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_address[1]}"
-    env = home.env | {"CUDASWITCH_NVIDIA_URL": url, "CUDASWITCH_TIMEOUT": "60"}
+    env = home.env | {"CUDASWITCH_NVIDIA_URL": url, "CUDASWITCH_TIMEOUT": "120"}
     env |= {"PIP_INDEX_URL": f"{url}/simple", "PIP_CONFIG_FILE": os.devnull}
     Silent.asked.clear()
     command = [console_script(), "search", "12", "--from", source]
     with subprocess.Popen(command, env=env, stderr=subprocess.PIPE) as process:
-        assert Silent.asked.wait(30)
+        assert Silent.asked.wait(60)
         children = children_of(process.pid)
         assert bool(children) == (source == "pypi")
         began = time.monotonic()
         process.send_signal(number)
-        _, said = process.communicate(timeout=50)
+        _, said = process.communicate(timeout=60)
     server.shutdown()
     server.server_close()
     # The signal has ended pip, which may take a moment to be gone.
     while any(child.exists() for child in children):
-        assert time.monotonic() - began < 10, "pip goes on"
+        assert time.monotonic() - began < 60, "pip goes on"
         time.sleep(0.1)
     assert b"Traceback" not in said
     assert process.returncode in (-number, 128 + number)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60

@@ -323,7 +323,7 @@ def test_it_asks_at_a_terminal_only(home: Home) -> None:
     path = home.path / ".bashrc"
     for answer, written in (("n", False), ("y", True)):
         with pexpect.spawn(
-            str(console_script()), ["init", "--install", "bash"], env=home.env, timeout=30
+            str(console_script()), ["init", "--install", "bash"], env=home.env, timeout=60
         ) as child:
             child.expect_exact("Write this change? [Y/n]")
             child.sendline(answer)
@@ -331,7 +331,7 @@ def test_it_asks_at_a_terminal_only(home: Home) -> None:
         assert path.exists() is written
         assert (child.exitstatus, b"was not changed" in child.before) == (1 - written, not written)
     with pexpect.spawn(
-        str(console_script()), ["init", "--remove", "bash", "--yes"], env=home.env, timeout=30
+        str(console_script()), ["init", "--remove", "bash", "--yes"], env=home.env, timeout=60
     ) as child:
         child.expect(pexpect.EOF)
         assert b"Write this change?" not in child.before
@@ -344,7 +344,7 @@ def test_a_line_that_cannot_be_taken_out_still_loads_it(home: Home) -> None:
     [ready] = home.store.glob("init/bash")
     before = ready.read_bytes()
     with pexpect.spawn(
-        str(console_script()), ["init", "--remove", "bash"], env=home.env, timeout=30
+        str(console_script()), ["init", "--remove", "bash"], env=home.env, timeout=60
     ) as child:
         child.expect_exact("Write this change? [Y/n]")
         with (home.path / ".bashrc").open("a") as file:

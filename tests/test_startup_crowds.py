@@ -43,7 +43,7 @@ def parts(home: Home) -> tuple[bool, bool]:
 def asking(home: Home, option: str) -> Iterator[pexpect.spawn]:
     """Start an `init`, and yield it once it waits for an answer."""
     with pexpect.spawn(
-        str(console_script()), ["init", option, "bash"], env=home.env, timeout=30
+        str(console_script()), ["init", option, "bash"], env=home.env, timeout=60
     ) as child:
         child.expect_exact("Write this change? [Y/n]")
         yield child

@@ -119,7 +119,7 @@ def test_bad_input_is_one_line_and_changes_nothing(stocked: Home, tmp_path: Path
     make, word = BAD[bad]
     files = make(tmp_path / "bad")
     before, inodes = snapshot(stocked.store), inodes_in(stocked.store)
-    refused(stocked.run("install", *files, timeout=20), word, hint=None)
+    refused(stocked.run("install", *files, timeout=60), word, hint=None)
     assert snapshot(stocked.store) == before
     assert (
         inodes.items()

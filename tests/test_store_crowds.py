@@ -92,7 +92,7 @@ def crowd(
     ]  # fmt: skip
     ended = []
     for child in children:
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate(timeout=300)
         ended.append(subprocess.CompletedProcess(child.args, child.returncode, out, err))
     return ended
 

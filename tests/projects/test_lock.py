@@ -308,7 +308,7 @@ def test_lock_writes_into_what_is_no_file(home: Home, tmp_path: Path, pair: list
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     with open(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)) as reader:
-        succeeded(home.run("lock", pair[0], "-o", fifo, timeout=20))
+        succeeded(home.run("lock", pair[0], "-o", fifo, timeout=60))
         assert stat.S_ISFIFO(fifo.stat().st_mode)
         text = reader.read()
     (tmp_path / "link").symlink_to("/proc/self/fd/2")
@@ -356,7 +356,7 @@ def test_what_a_project_has_in_place_of_a_lock_file(
     assert precious.read_text() == "mine\n"
     lock.unlink()
     os.mkfifo(lock)
-    refused(machines[0].run(*words, cwd=project, timeout=20), f"`{lock}` is not a lock file")
+    refused(machines[0].run(*words, cwd=project, timeout=60), f"`{lock}` is not a lock file")
     assert channel.asked == []
     lock.unlink()
     lock.symlink_to("locks-cuda.lock")

@@ -303,7 +303,7 @@ def test_a_shell_that_starts_where_the_folder_is_gone(
     env["CUDASWITCH_VERSION"] = asked
     subprocess.run(
         [*shell.argv(), script], env=env | ({"PWD": told} if told else {}),
-        cwd=gone, preexec_fn=gone.rmdir, check=False, timeout=20,
+        cwd=gone, preexec_fn=gone.rmdir, check=False, timeout=60,
     )  # fmt: skip
     assert seen.read_text() == f"{person.kits[0].home}\n"
 

@@ -84,7 +84,7 @@ def test_a_login_shell_that_rebuilds_path(login: str, person: Person, tmp_path: 
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -106,7 +106,7 @@ def test_a_login_shell_within_an_environment(person: Person, tmp_path: Path) -> 
         cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=30,
+        timeout=60,
         check=True,
     )
     inside, out = read_env(tmp_path / "seen"), read_env(tmp_path / "seen.out")
@@ -224,22 +224,22 @@ def test_a_pane_of_tmux(shell: Shell, person: Person, tmp_path: Path) -> None:
     env |= {"TERM": "screen"}
     start = ["new-session", "-d", "-s", "one", "-x", "200", "-y", "50", "-c", str(tmp_path)]
     try:
-        subprocess.run([*tmux, *start], env=env, check=True, timeout=20)
-        subprocess.run([*tmux, "split-window", "-t", "one"], env=env, check=True, timeout=20)
+        subprocess.run([*tmux, *start], env=env, check=True, timeout=60)
+        subprocess.run([*tmux, "split-window", "-t", "one"], env=env, check=True, timeout=60)
         for pane in ("0", "1"):
             seen = tmp_path / f"pane{pane}"
             script = (
                 f"env -0 >{seen}.in; cudaswitch off; env -0 >{seen}.part; mv {seen}.p* {seen}.out"
             )
             keys = ["send-keys", "-t", f"one.{pane}", f" {script}", "Enter"]
-            subprocess.run([*tmux, *keys], env=env, check=True, timeout=20)
-            until = time.monotonic() + 20
+            subprocess.run([*tmux, *keys], env=env, check=True, timeout=60)
+            until = time.monotonic() + 60
             while not seen.with_suffix(".out").exists():
                 assert time.monotonic() < until, "the pane's shell answers nothing"
                 time.sleep(0.05)
             asserted(seen, person)
     finally:
-        subprocess.run([*tmux, "kill-server"], env=env, check=False, timeout=20)
+        subprocess.run([*tmux, "kill-server"], env=env, check=False, timeout=60)
 
 
 MEANWHILE = {
@@ -279,7 +279,7 @@ def test_a_shell_that_inherits_a_toolkit(
         [*tracer, *shell.argv(), "-c", "\n".join(script)],
         env=parent["3"] | conda,
         stdin=subprocess.DEVNULL,
-        timeout=30,
+        timeout=60,
         check=True,
     )
     if not after:
@@ -299,7 +299,7 @@ def test_a_copy_of_the_list_is_found_there(shell: Shell, person: Person, tmp_pat
         [*shell.argv(), "-c", "\n".join(script)],
         env=env | {"CONDA_PREFIX": "/", "CONDA_SHLVL": "1"},
         stdin=subprocess.DEVNULL,
-        timeout=30,
+        timeout=60,
         check=True,
     )
     out = read_env(tmp_path / "out")
@@ -378,7 +378,7 @@ def test_an_inherited_toolkit_where_nothing_can_be_loaded(
         env=active(person, "cudaswitch use 10.1"),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=True,
     )
     assert done.stderr == (
