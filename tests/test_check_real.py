@@ -212,7 +212,7 @@ def test_an_extension_of_pytorch(home: Home, tmp_path: Path) -> None:
     prefix = tmp_path / "env"
     with_venv(prefix)
     install = [sys.executable, "-m", "pip", "--python", prefix / "bin/python", "install"]
-    packages = ["torch==2.13.0", "ninja", "setuptools", "numpy"]
+    packages = ["torch==2.13.0", "ninja==1.13.2", "setuptools==84.2.1", "numpy<3"]
     # Most of what pip would compile to bytecode is never imported.
     subprocess.run([*install, "--quiet", "--no-compile", *packages], check=True, timeout=900)
     succeeded(home.run("adopt", builders.whole_toolkit()))

@@ -211,7 +211,7 @@ def test_pypi_for_real(home: Home, tmp_path: Path, release: str) -> None:
     for option in ("static", "shared"):
         script = f"nvcc -cudart {option} -o hello hello.cu && ./hello"
         done = home.run("exec", "13", "--", "sh", "-ec", script, cwd=tmp_path)
-        assert succeeded(done) == [f"{major}0{minor}0"]
+        assert succeeded(done) == [str(1000 * int(major) + 10 * int(minor))]
     again = home.run("install", release, PIP_INDEX_URL="http://127.0.0.1:9/none", PIP_NO_INDEX="1")
     assert succeeded(again) == [name]
     rows = json.loads(home.run("list", "--json").stdout)
