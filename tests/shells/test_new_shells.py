@@ -218,28 +218,32 @@ def opened_in_a_tree(
 @pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
 def test_a_pane_of_tmux(shell: Shell, person: Person, tmp_path: Path) -> None:
     """tmux's panes, login shells with the variables of the server's shell, have the toolkit."""
-    tmux = [require("tmux"), "-S", str(tmp_path / "socket"), "-f", "/dev/null"]
     home = account(tmp_path / "home", person, shell)
     env = active(person, "cudaswitch use 10.1") | home | {"SHELL": require(shell.name)}
     env |= {"TERM": "screen"}
+
+    def tmux(*words: str, check: bool = True) -> None:
+        # The path of a socket must be short: from here it is.
+        command = [require("tmux"), "-S", "socket", "-f", "/dev/null", *words]
+        subprocess.run(command, env=env, cwd=tmp_path, check=check, timeout=60)
+
     start = ["new-session", "-d", "-s", "one", "-x", "200", "-y", "50", "-c", str(tmp_path)]
     try:
-        subprocess.run([*tmux, *start], env=env, check=True, timeout=60)
-        subprocess.run([*tmux, "split-window", "-t", "one"], env=env, check=True, timeout=60)
+        tmux(*start)
+        tmux("split-window", "-t", "one")
         for pane in ("0", "1"):
             seen = tmp_path / f"pane{pane}"
             script = (
                 f"env -0 >{seen}.in; cudaswitch off; env -0 >{seen}.part; mv {seen}.p* {seen}.out"
             )
-            keys = ["send-keys", "-t", f"one.{pane}", f" {script}", "Enter"]
-            subprocess.run([*tmux, *keys], env=env, check=True, timeout=60)
+            tmux("send-keys", "-t", f"one.{pane}", f" {script}", "Enter")
             until = time.monotonic() + 60
             while not seen.with_suffix(".out").exists():
                 assert time.monotonic() < until, "the pane's shell answers nothing"
                 time.sleep(0.05)
             asserted(seen, person)
     finally:
-        subprocess.run([*tmux, "kill-server"], env=env, check=False, timeout=60)
+        tmux("kill-server", check=False)
 
 
 MEANWHILE = {
