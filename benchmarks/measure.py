@@ -58,19 +58,27 @@ class Loop:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one operation costs; times in microseconds. Counts are None without strace."""
+    """What one operation costs; times in microseconds, instructions in thousands.
+
+    Counts are None without their tool.
+    """
 
     cpu: float
     wall: float
     forks: float | None = None
     execs: float | None = None
     calls: float | None = None
+    instructions: float | None = None
 
 
 class Bench:
-    """Runs loops in the environment `variables`, from the folder `cwd`."""
+    """Runs loops in the environment `variables`, from the folder `cwd`.
 
-    def __init__(self, variables: Mapping[str, str], cwd: Path) -> None:
+    `valgrind` counts instructions, which takes fifty times as long.
+    """
+
+    def __init__(self, variables: Mapping[str, str], cwd: Path, valgrind: str = "") -> None:
+        self._valgrind = valgrind
         self._variables = variables
         self._cwd = cwd
         self._strace = shutil.which("strace")
@@ -83,7 +91,7 @@ class Bench:
         found: dict[str, list[Cost]] = {name: [] for name in loops}
         for _ in range(times):
             for name, loop in loops.items():
-                counts = () if found[name] else self._counts(loop)
+                counts = () if found[name] else (*self._counts(loop), self._instructions(loop))
                 cpu, wall = self._difference(loop, sizes[name])
                 found[name].append(Cost(cpu, wall, *counts))
         return found
@@ -174,10 +182,10 @@ class Bench:
         os.close(terminal)
         return pid
 
-    def _counts(self, loop: Loop) -> tuple[float, float, float] | tuple[()]:
+    def _counts(self, loop: Loop) -> tuple[float | None, float | None, float | None]:
         # A line editor whose terminal another process holds waits for ever.
         if not self._strace or loop.shell == "zle":
-            return ()
+            return None, None, None
         few, many = (self._calls(loop, loop.body, rounds) for rounds in (_FEW, _FEW + 10))
         few_empty, many_empty = (
             self._calls(loop, loop.empty, rounds) for rounds in (_FEW, _FEW + 10)
@@ -194,6 +202,23 @@ class Bench:
             sum(extra.get(name, 0) for name in _EXECS) / scale,
             sum(extra.values()) / scale,
         )
+
+    def _instructions(self, loop: Loop) -> float | None:
+        if not self._valgrind or loop.shell == "zle":
+            return None
+        full, empty = (
+            self._collected(loop, body, _FEW + 10) - self._collected(loop, body, _FEW)
+            for body in (loop.body, loop.empty)
+        )
+        return (full - empty) / (10 * loop.per * 1000)
+
+    def _collected(self, loop: Loop, body: str, rounds: int) -> int:
+        with tempfile.TemporaryDirectory() as folder:
+            words = [self._valgrind, "--tool=callgrind", "--trace-children=yes"]
+            words += [f"--callgrind-out-file={folder}/%p.out", f"--log-file={folder}/%p.log"]
+            self._run(loop, body, rounds, words)
+            logs = [path.read_text() for path in Path(folder).glob("*.log")]
+        return sum(int(log.rpartition("Collected :")[2].split()[0]) for log in logs)
 
     def _calls(self, loop: Loop, body: str, rounds: int) -> dict[str, int]:
         with tempfile.TemporaryDirectory() as folder:
@@ -218,4 +243,5 @@ def median(costs: Sequence[Cost]) -> Cost:
         first.forks,
         first.execs,
         first.calls,
+        first.instructions,
     )

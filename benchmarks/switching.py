@@ -4,11 +4,12 @@ Switching in a live shell, the hook of an environment, the prompt, `cd`, shims, 
 shell start and the command's own start: each a loop of thousands minus an empty loop, ours and
 the others' in turn, so that a machine that gets slower slows all of them. Medians; processor
 time (of the shell and all its children) as well as wall time, since only the first stays the
-same on a machine that others use too; forks, execs and system calls if strace is there.
+same on a machine that others use too; forks, execs and system calls if strace is there; with
+--instructions also those, which do not depend on what else runs.
 
 A tool that is not found is left out with a line that says how to get it: see rivals.py.
 
-Run: python benchmarks/switching.py [--json FILE] [--only NAME] [--times N] [--nvcc FILE] [--ours]
+Run: python benchmarks/switching.py, see --help,
 with an interpreter that cudaswitch is installed for; from an editable installation it starts
 more slowly.
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -57,7 +59,8 @@ def measured(rows: Iterable[Row], bench: Bench, times: int) -> dict[str, list[Co
 
 def show(rows: Iterable[Row], costs: dict[str, Cost]) -> None:
     """Print a group as a table: microseconds, counts, ratio, and whether the target is met."""
-    print(f"  {'':<44}{'cpu us':>9}{'wall us':>9}{'forks':>7}{'execs':>7}{'calls':>7}  ratio")
+    heads = f"{'cpu us':>9}{'wall us':>9}{'forks':>7}{'execs':>7}{'calls':>7}{'instr k':>9}"
+    print(f"  {'':<44}{heads}  ratio")
     for row in rows:
         if row.name not in costs:
             continue
@@ -65,6 +68,7 @@ def show(rows: Iterable[Row], costs: dict[str, Cost]) -> None:
         counts = (cost.forks, cost.execs, cost.calls)
         line = f"  {row.name:<44}{cost.cpu:9.0f}{cost.wall:9.0f}"
         line += "".join(f"{'-' if count is None else f'{count:.1f}':>7}" for count in counts)
+        line += f"{'-' if cost.instructions is None else f'{cost.instructions:.0f}':>9}"
         ratio = cost.cpu / costs[row.against].cpu if row.against in costs else None
         if ratio is not None:
             line += f"  {ratio:6.2f} x"
@@ -82,7 +86,13 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=5, metavar="N", help="runs of each row")
     parser.add_argument("--nvcc", type=Path, metavar="FILE", help="a real nvcc, for shims")
     parser.add_argument("--ours", action="store_true", help="leave other tools out")
+    parser.add_argument(
+        "--instructions", action="store_true", help="count them with valgrind, which is slow"
+    )
     options = parser.parse_args()
+    valgrind = (shutil.which("valgrind") or "") if options.instructions else ""
+    if options.instructions and not valgrind:
+        parser.error("--instructions needs valgrind")
     kept = {}
     with tempfile.TemporaryDirectory(prefix="switching-") as folder:
         scene = build(Path(folder) / "two", 2, options.nvcc)
@@ -93,7 +103,7 @@ def main() -> None:
                 groups[row.group].append(row)
         if options.only in (None, "flat"):
             groups["flat"] = list(loops.flat(*_one_and_many(Path(folder), options.nvcc)))
-        bench = Bench(scene.variables, scene.home)
+        bench = Bench(scene.variables, scene.home, valgrind)
         for shell in bench.missing:
             print(f"{shell}: left out, not installed")
         for name, rows in groups.items():
