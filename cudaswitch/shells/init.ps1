@@ -269,12 +269,15 @@ function global:__cudaswitch_choose([string] $Want) {
     }
 }
 
-# The words of a call as a program would get them: words joined by commas are one, and the `--` of
-# `exec`, which PowerShell keeps from every function, is put where the typed line has it.
+# The words of a call as a program would get them. PowerShell takes 13.0 for a number and keeps what
+# was typed for a cast to a string; a method that takes objects, or "$word", gets 13. Words joined by
+# commas are one, and the `--` of `exec`, which PowerShell keeps from every function, is put where
+# the typed line has it.
 function global:__cudaswitch_words([object[]] $Given, $Call) {
     $words = [Collections.Generic.List[object]]::new()
     foreach ($word in $Given) {
         if ($word -is [array]) { $word = $word -join ',' }
+        if ($null -ne $word) { $word = [string] $word }
         $words.Add($word)
     }
     if ("$($Given[0])" -ceq 'exec' -and $Call.OffsetInLine -gt 0) {

@@ -107,6 +107,13 @@ def test_no_parameter_of_ours_takes_a_word_away(functions: dict[str, Node]) -> N
     assert [*inside(functions["__cudaswitch_around"], declared[0])]
 
 
+def test_a_version_is_kept_as_it_was_typed(functions: dict[str, Node]) -> None:
+    """Only a cast to a string gives 13.0 back; a list of objects would get the number 13."""
+    words = functions["__cudaswitch_words"]
+    loop = next(inside(words, "foreach_statement"))
+    assert [written(node) for node in inside(loop, "cast_expression")] == ["[string] $word"]
+
+
 PUBLIC = ("cudaswitch", "__cudaswitch_prompt", "__cudaswitch_look", "__cudaswitch_settle")
 """Functions that are called from outside."""
 
