@@ -177,8 +177,9 @@ function global:__cudaswitch_standing {
     }
 }
 
-# Drop what belongs to an environment that was left, take up what is asked for, settle.
-function global:__cudaswitch_look {
+# Drop what belongs to an environment that was left, take up what is asked for, settle. With $Later,
+# the first prompt is to say what is active: a script has none, and prints nothing.
+function global:__cudaswitch_look([switch] $Later) {
     Set-StrictMode -Off
     # A refusal has been printed: the user's preference would report its exit status beside it.
     $PSNativeCommandUseErrorActionPreference = $false
@@ -230,11 +231,13 @@ function global:__cudaswitch_look {
         __cudaswitch_settle
     }
     $global:_cudaswitch_seen = __cudaswitch_watched
-    if ($on -cne "$env:_CUDASWITCH_ON") { __cudaswitch_say }
+    if ($on -ceq "$env:_CUDASWITCH_ON") { return }
+    if ($Later) { $global:_cudaswitch_unsaid = $true } else { __cudaswitch_say }
 }
 
 # Print one line on what is active now.
 function global:__cudaswitch_say {
+    $global:_cudaswitch_unsaid = $false
     if ($env:CUDASWITCH_QUIET) { return }
     $line = 'no toolkit'
     if ($env:_CUDASWITCH_ON) {
@@ -364,6 +367,7 @@ function global:__cudaswitch_prompt {
         (__cudaswitch_edited)) {
         __cudaswitch_look
     }
+    if ($global:_cudaswitch_unsaid) { __cudaswitch_say }
     $global:LASTEXITCODE = $code
 }
 
@@ -385,4 +389,5 @@ if (-not (Test-Path -Path Variable:global:_cudaswitch_previous)) {
 if ("$function:prompt" -cnotlike '*__cudaswitch_prompt*') {
     Set-Item -Path Function:global:prompt -Value (__cudaswitch_around $function:prompt)
 }
-__cudaswitch_look
+# Scripts read the profile as well.
+__cudaswitch_look -Later

@@ -114,6 +114,15 @@ def test_a_version_is_kept_as_it_was_typed(functions: dict[str, Node]) -> None:
     assert [written(node) for node in inside(loop, "cast_expression")] == ["[string] $word"]
 
 
+def test_a_script_prints_no_line(person: Person, functions: dict[str, Node]) -> None:
+    """PowerShell reads the profile for scripts too; what is active is said at the first prompt."""
+    last = written(tree(person.home.run("init", "pwsh").stdout)).splitlines()[-1]
+    assert last == "__cudaswitch_look -Later"
+    [parameter] = inside(functions["__cudaswitch_look"], "script_parameter")
+    assert written(parameter) == "[switch] $Later"
+    assert "__cudaswitch_say" in written(functions["__cudaswitch_prompt"])
+
+
 PUBLIC = ("cudaswitch", "__cudaswitch_prompt", "__cudaswitch_look", "__cudaswitch_settle")
 """Functions that are called from outside."""
 
