@@ -5,11 +5,11 @@ shell start and the command's own start: each a loop of thousands minus an empty
 the others' in turn, so that a machine that gets slower slows all of them. Medians; processor
 time (of the shell and all its children) as well as wall time, since only the first stays the
 same on a machine that others use too; forks, execs and system calls if strace is there; with
---instructions also those, which do not depend on what else runs.
+--instructions, instructions as well, whose number does not depend on what else runs.
 
 A tool that is not found is left out with a line that says how to get it: see rivals.py.
 
-Run: python benchmarks/switching.py, see --help,
+Run: python benchmarks/switching.py (see --help)
 with an interpreter that cudaswitch is installed for; from an editable installation it starts
 more slowly.
 """
