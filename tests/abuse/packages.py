@@ -8,7 +8,7 @@ import struct
 
 import raw_archives as raw
 from abuse.archives import CANARY_UP, lists
-from raw_archives import LIBRARY, ZEROS, hard, link, member, tar_bz2
+from raw_archives import LIBRARY, ZEROS, gnu_long, hard, link, member, tar_bz2
 from zstd_library import zstd
 
 
@@ -128,7 +128,7 @@ _METADATA = {
         index=hard("info/index.json", "info/real")
     ),
     "a list of files that is a link": lambda arena: tar_bz2(
-        link("info/paths.json", str(arena.canary))
+        gnu_long(str(arena.canary), b"K"), link("info/paths.json", "lib")
     ),
     "a listed absolute path": lambda arena: paths(raw.record(str(arena.canary), b"alive")),
     "a listed path up": lambda: paths(raw.record(CANARY_UP, b"alive")),
