@@ -302,10 +302,11 @@ def test_a_list_without_elements_after_an_environment(
 
 
 def test_a_prompt_looks_only_if_a_version_file_was_edited(person: Person, tmp_path: Path) -> None:
-    file = person.home.path / ".cuda-version"
+    file = tmp_path / ".cuda-version"
     file.write_text("11.8\n")
+    enter = f"cd {FISH.quote(str(tmp_path))}\n{FISH.prompt}"
     watch = "function __cudaswitch_look; echo looked; end"
     edit = f"echo 10.1 > {FISH.quote(str(file))}"
-    result = person.play(FISH, FISH.prompt, watch, FISH.prompt, edit, FISH.prompt)
+    result = person.play(FISH, enter, watch, FISH.prompt, edit, FISH.prompt)
     assert result.stdout == "looked\n"
     assert result.stderr == ""
