@@ -17,7 +17,6 @@ from cudaswitch.environments import (
     pin_of,
     read_request,
 )
-from cudaswitch.pins import wanted_by
 from cudaswitch.versions import Request, parse_request
 
 TYPE_CHECKING = False
@@ -36,6 +35,8 @@ def of_file(file: str) -> None:
 
 def of_environment(prefix: str) -> None:
     """Print the want of an environment whose packages have changed, "" if there is none."""
+    from cudaswitch.pins import wanted_by  # noqa: PLC0415  # slow to load
+
     _begun()
     talk.line(str(wanted_by(environment_at(prefix)) or ""))
 
