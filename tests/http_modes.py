@@ -73,9 +73,12 @@ def stall(handler: Handler, argument: str) -> None:
     time.sleep(float(argument or 3))
 
 
-def held(handler: Handler, _: str) -> None:
-    """The first time half of the body, and the rest when the test sets `server.go`."""
-    handler.whole(send=HALF if handler.first else 1.0)
+def held(handler: Handler, argument: str) -> None:
+    """The first time half of the body, and the rest when the test sets `server.go`.
+
+    `held:RATE`: that half at so many bytes a second.
+    """
+    handler.whole(send=HALF if handler.first else 1.0, rate=float(argument or 0))
     if handler.first and handler.owner.go.wait(60):
         handler.body(handler.data[len(handler.data) // 2 :])
 

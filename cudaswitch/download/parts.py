@@ -160,6 +160,7 @@ class Part:
         self._spans = _merged([*(self._spans or ()), span])
 
     def open(self) -> BinaryIO:
+        """Open the file without a buffer, so that a kill loses nothing that has arrived."""
         return self.path.open("r+b", buffering=0)
 
     def _forget_ranges(self) -> None:

@@ -38,6 +38,7 @@ from cudaswitch.download.patience import Pace
 from cudaswitch.download.ranges import ChangedError, Ranges, is_worth_it
 from cudaswitch.download.urls import redact, refused
 from cudaswitch.errors import SourceError, StoreError, UnreachableError
+from cudaswitch.regular import write_out
 
 _WEB_PAGE = (b"<!doctype", b"<html", b"<head", b"<?xml")
 _SNIFF = 64
@@ -275,13 +276,13 @@ class Transfer:
         most = self.limits.size if total is None else total
         got, pieces = offset, iter(lambda: read_some(response, self.limits), b"")
         pace, began = Pace(self.limits), time.monotonic()
-        with self.part.path.open("r+b") as out, self._bar(record, offset) as bar:
+        with self.part.open() as out, self._bar(record, offset) as bar:
             out.seek(offset)
             for piece in chain([head] if head else [], pieces):
                 got += len(piece)
                 if got > most:
                     raise self._rejected(f"it is larger than {most} bytes")
-                out.write(piece)
+                write_out(out.fileno(), piece)
                 digest.update(piece)
                 bar.update(len(piece))
                 if self.stop.is_set():

@@ -98,13 +98,20 @@ def start_child(url: str, cache: Path) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_killed_in_the_middle_and_resumed(server: Server, cache: Path, how: int) -> None:
-    url = server.url("held")
-    child = start_child(url, cache)
+def until_half(child: subprocess.Popen[str], cache: Path) -> None:
+    """Wait until a half that the server has sent is in the part: soon, not when the server ends."""
+    deadline = time.monotonic() + 40
     while [part.stat().st_size for part in parts(cache)] != [len(CONTENT) // 2]:
         assert child.poll() is None
+        assert time.monotonic() < deadline, "what has arrived is not in the part"
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_killed_in_the_middle_and_resumed(server: Server, cache: Path, how: int) -> None:
+    url = server.url("held:2615000")  # the last piece of the half is a small one
+    child = start_child(url, cache)
+    until_half(child, cache)
     child.send_signal(how)
     child.communicate()
     assert whole_files(cache) == []
@@ -140,9 +147,7 @@ def test_a_stopped_process_does_not_stop_another(
     server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     child = start_child(server.url("held"), cache)
-    while [part.stat().st_size for part in parts(cache)] != [len(CONTENT) // 2]:
-        assert child.poll() is None
-        time.sleep(0.01)
+    until_half(child, cache)
     child.send_signal(signal.SIGSTOP)
     monkeypatch.setenv("CUDASWITCH_TIMEOUT", "1")  # for which another process is waited for, too
     try:
