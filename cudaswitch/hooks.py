@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Literal
 
 from cudaswitch import marked, shells
 from cudaswitch.activation import Want
@@ -18,10 +19,6 @@ from cudaswitch.regular import is_there, read_regular
 from cudaswitch.staging import hint_at, plain_modes
 from cudaswitch.store import dealias
 from cudaswitch.versions import Request
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal
 
 _HALVES: tuple[Literal["leave", "enter"], ...] = ("leave", "enter")
 _HOOK_LIMIT = _SCRIPT_LIMIT = 1 << 20

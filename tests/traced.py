@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,35 +40,42 @@ class Call:
 
 def traced(home: Home, *arguments: str | Path, cwd: Path) -> list[Call]:
     """Run a command that must succeed, and return its calls in the order in which they ended."""
-    log = home.path / "strace"
-    command = ["-f", "-y", "-s", "4096", "-o", log, "-e", f"trace={','.join(_TRACED)}"]
-    done = subprocess.run(
-        [require("strace"), *command, console_script(), *arguments],
-        env=home.env | {"PYTHONDONTWRITEBYTECODE": "1"}, cwd=cwd,
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+    options = ["-y", "-s", "4096", "-e", f"trace={','.join(_TRACED)}"]
+    done, lines = _under_strace(home, options, arguments, cwd, {})
     assert done.returncode == 0, done.stderr
-    return list(_calls(log.read_text(encoding="utf-8", errors="replace").splitlines()))
+    return list(_calls(lines))
 
 
 def started(
     home: Home, *arguments: str | Path, **variables: str | None
 ) -> tuple[subprocess.CompletedProcess[str], list[str]]:
     """Run a command, and return how it ended and the command lines of all that it started."""
-    log = home.path / "strace"
     # Only -v shows more than 32 arguments; the variables that it shows, too, are left out below.
-    command = ["-f", "-v", "-s", "65536", "-o", log, "-e", "trace=execve", "--seccomp-bpf"]
+    options = ["-v", "-s", "65536", "-e", "trace=execve", "--seccomp-bpf"]
+    done, lines = _under_strace(home, options, arguments, home.path, variables)
+    first, *others = (match["words"] for match in map(_PROGRAM.match, lines) if match)
+    assert "cudaswitch" in first
+    assert len(others) + 1 == sum(" execve(" in line for line in lines)
+    return done, others
+
+
+def _under_strace(
+    home: Home,
+    options: Sequence[str],
+    arguments: Sequence[str | Path],
+    cwd: Path,
+    variables: Mapping[str, str | None],
+) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+    """Return how a command ended, and the lines of strace about it and all that it started."""
+    log = home.path / "strace"
     env = home.env | {"PYTHONDONTWRITEBYTECODE": "1"} | variables
     done = subprocess.run(
-        [require("strace"), *command, console_script(), *arguments],
-        env={name: value for name, value in env.items() if value is not None}, cwd=home.path,
+        [require("strace"), "-f", *options, "-o", log, console_script(), *arguments],
+        env={name: value for name, value in env.items() if value is not None}, cwd=cwd,
         capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
-    text = log.read_text(encoding="utf-8", errors="replace")
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     log.unlink()
-    first, *lines = (match["words"] for match in map(_PROGRAM.match, text.splitlines()) if match)
-    assert "cudaswitch" in first
-    assert len(lines) + 1 == text.count(" execve(")
     return done, lines
 
 

@@ -237,8 +237,9 @@ def init(
     values = _values(root, program, scripts)
     if not shell.defines:
         values |= {"_cudaswitch_texts": str(texts), "_cudaswitch_shipped": _FOLDER}
-    before = _defined(shell)
-    if shell.lazy:
+    if not shell.lazy:
+        before = _defined(shell)
+    else:
         # zsh takes four times as long for a text twice as long.
         each = (_spelled(shell, (name,)) for name in (*_core(shell.family), *shell.lazy))
         parts = "".join(shell.part.format(text=shell.quote(one)) for one in each)

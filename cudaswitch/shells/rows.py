@@ -171,7 +171,7 @@ class Shell(NamedTuple):
     lazy: tuple[str, ...] = ()
     """Texts that are parsed, with the core, when somebody calls what `deferred` defines."""
     deferred: str = ""
-    """Defines the function that does that, from each text as a `part`."""
+    """Defines the function that does that; a `part` of it evaluates one of the texts."""
     part: str = "\\eval {text}\n"
     again: str = ""
     """Name of the text that does that in a ready file, from a file beside it."""

@@ -147,7 +147,7 @@ def test_fish_parses_each_function_by_itself(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("person", ["printed"], indirect=True)
 def test_zsh_evaluates_short_texts_one_after_another(person: Person, tmp_path: Path) -> None:
-    """In 5.9, what a text takes grows with the square of its length: 83 KB took 40 ms, not 4."""
+    """In 5.9, what a text takes grows with the square of its length: 80 KB took 44 ms, not 7."""
     script = tmp_path / "script.zsh"
     script.write_text(
         f"{person.init['zsh'].read_text()}\n"
