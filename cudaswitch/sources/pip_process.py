@@ -28,6 +28,7 @@ from cudaswitch.versions import Request, Version, is_version
 
 _SETTINGS = {
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_NO_COLOR": "1",  # what it says becomes our line, also under FORCE_COLOR
     "PIP_NO_INPUT": "1",
     # These override what the user may have set for installing: we only read and download.
     "PIP_QUIET": "0",
