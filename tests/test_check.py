@@ -312,6 +312,13 @@ def test_a_child_that_a_signal_ends(tmp_path: Path, signal: int, name: str) -> N
     assert done.ended == f"crashed ({name})"
 
 
+def test_colours_of_a_child_are_no_part_of_what_it_says(tmp_path: Path) -> None:
+    """Python 3.13 and CMake colour their errors in a pipe too, under FORCE_COLOR and the like."""
+    command = ["sh", "-c", r"printf '\033[1;35mOSError\033[0m: \033[35mno\033[m' >&2; exit 1"]
+    done = bounded.run(command, {"PATH": "/usr/bin:/bin"}, tmp_path, 20)
+    assert done.trouble == "OSError: no"
+
+
 def runs(pid: str) -> bool:
     try:
         state = Path("/proc", pid, "stat").read_text()

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from cudaswitch.doctor.pasted import ESCAPES
 from cudaswitch.errors import printable
 
 _NOT_STARTED = 127
@@ -90,7 +91,12 @@ def run(
             raise
         finally:
             _running.discard(child)
-    return Done(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), seconds)
+    return Done(code, _plain(out), _plain(err), seconds)
+
+
+def _plain(said: bytes) -> str:
+    """Return what was printed without the colours that FORCE_COLOR and the like bring."""
+    return ESCAPES.sub("", said.decode("utf-8", "replace"))
 
 
 def _said(ended: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
