@@ -141,7 +141,7 @@ def environment_at(prefix: str | PathLike[str]) -> Environment:
     folder = extended(os.path.abspath(at_home(os.fspath(prefix))))
     if kind := kind_of(folder):
         return Environment(folder, kind)
-    without_marks = ("has neither conda-meta nor pyvenv.cfg", "create it first")
+    without_marks = ("has neither conda-meta nor pyvenv.cfg", "check the path")
     what, hint = why_no_folder(folder) or without_marks
     raise EnvironmentNotFoundError(
         f"`{folder}` is not a conda environment or virtualenv: it {what}",

@@ -73,7 +73,7 @@ def why_no_folder(path: str | os.PathLike[str]) -> tuple[str, str] | None:
     try:
         os.stat(os.path.join(path, "."))
     except FileNotFoundError:
-        return "does not exist", "create it first"
+        return "does not exist", "check the path"
     except NotADirectoryError:
         return "is not a directory", "name a directory"
     except OSError as error:

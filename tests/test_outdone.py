@@ -105,6 +105,12 @@ def test_where_the_default_has_no_pin_the_file_that_asks_here_is_named(
     refused(stocked.run("unpin", cwd=below), hint="cudaswitch list")
 
 
+def test_nobody_is_told_to_create_what_is_to_be_unpinned(stocked: Home, tmp_path: Path) -> None:
+    for option in ("-p", "--dir"):
+        done = stocked.run("unpin", option, tmp_path / "gone")
+        refused(done, "does not exist", hint="check the path")
+
+
 def test_a_link_to_the_place_makes_no_difference(stocked: Home, tmp_path: Path) -> None:
     prefix, link = with_venv(tmp_path / "env"), tmp_path / "link"
     link.symlink_to(prefix)
