@@ -210,6 +210,7 @@ def _run_with_click() -> int:
     except click.ClickException as error:
         return _fail(error, error.format_message().rstrip("."), None, 1)
     except click.Abort:
+        print(file=sys.stderr)  # the line of the question has not ended
         raise KeyboardInterrupt from None
     sys.stdout.flush()
     return code

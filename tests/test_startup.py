@@ -321,18 +321,18 @@ def test_root_edits_no_other_users_file(home: Home) -> None:
 
 def test_it_asks_at_a_terminal_only(home: Home) -> None:
     path = home.path / ".bashrc"
-    for answer, written in (("n", False), ("y", True)):
+    ends = {b"n\n": (1, b"was not changed"), b"\x03": (130, b"^C\r\ncudaswitch: interrupted")}
+    for answer, (code, said) in {**ends, b"y\n": (0, b" in every new bash")}.items():
         with pexpect.spawn(
             str(console_script()), ["init", "--install", "bash"], env=home.env, timeout=60
         ) as child:
             child.expect_exact("Write this change? [Y/n]")
-            child.sendline(answer)
+            child.send(answer)
             child.expect(pexpect.EOF)
-        assert path.exists() is written
-        assert (child.exitstatus, b"was not changed" in child.before) == (1 - written, not written)
-    with pexpect.spawn(
-        str(console_script()), ["init", "--remove", "bash", "--yes"], env=home.env, timeout=60
-    ) as child:
+        assert (child.exitstatus, said in child.before) == (code, True), child.before
+        assert path.exists() is (code == 0)
+    words = ["init", "--remove", "bash", "--yes"]
+    with pexpect.spawn(str(console_script()), words, env=home.env, timeout=60) as child:
         child.expect(pexpect.EOF)
         assert b"Write this change?" not in child.before
     assert not path.exists()
