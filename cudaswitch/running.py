@@ -92,9 +92,10 @@ def run(
 
     Raises ToolMissingError if the toolkit, or PATH, does not have it.
     """
-    deciding = _as_activated(command[0])
+    deciding, asker = _as_activated(command[0]), ""
     if request is None:
-        chosen = decide(deciding, working_directory(os.environ)).want
+        decision = decide(deciding, working_directory(os.environ))
+        chosen, asker = decision.want, f" (asked for by {decision.origin})"
         chosen = chosen._replace(libraries=libraries or chosen.libraries)
         if gpus is not None:
             chosen = chosen._replace(gpus=parse_gpus(gpus))
@@ -112,7 +113,7 @@ def run(
         if "PATH" not in before:
             # Without PATH, programs search these folders; a PATH of ours alone would hide them.
             variables["PATH"] += os.pathsep + os.defpath
-    program = _program(command[0], search_path(variables), toolkit_at(chosen.home))
+    program = _program(command[0], search_path(variables), toolkit_at(chosen.home), asker)
     sys.stdout.flush()
     _unignore()
     try:
@@ -131,11 +132,11 @@ def _has_other_gpus(want: Want) -> bool:
     return (on.home, on.gpus) == (want.home, want.gpus) and given != on.gpus
 
 
-def _program(tool: str, path: str, kit: Toolkit | None) -> str:
+def _program(tool: str, path: str, kit: Toolkit | None, asker: str) -> str:
     """Return the program that a command's first word stands for."""
     # Another toolkit's nvcc further down PATH would compile, for the wrong CUDA.
     if kit and is_toolkit_tool(tool) and not is_program(own := f"{kit.path}/bin/{tool}"):
-        lacks = f"CUDA {kit.name} has no `{tool}`", _who_has(tool)
+        lacks = f"`{tool}` is not in CUDA {kit.name}{asker}", _who_has(tool)
         raise ToolMissingError(*(why_closed(own, "") or lacks))
     if program := find_program(tool, path):
         return program

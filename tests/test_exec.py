@@ -183,7 +183,10 @@ def test_exec_never_takes_the_tool_of_another_toolkit(lent: Home, tmp_path: Path
     succeeded(lent.run("adopt", other))
     path = f"{other / 'bin'}:{lent.env['PATH']}"
     done = lent.run("exec", "10.1", "--", "nvcc", PATH=path)
-    refused(done, "CUDA 10.1.243+cudnn7.6.5 has no `nvcc`", code=127, hint="11.8.89")
+    lacks = "`nvcc` is not in CUDA 10.1.243+cudnn7.6.5"
+    assert refused(done, code=127, hint="11.8.89") == f"cudaswitch: {lacks}"
+    done = lent.run("exec", "--", "nvcc", CUDASWITCH_VERSION="10.1")
+    refused(done, f"{lacks} (asked for by CUDASWITCH_VERSION)", code=127, hint="11.8.89")
     assert succeeded(lent.run("exec", "11.8", "--", "nvcc")) == ["other"]
     assert succeeded(lent.run("exec", "system", "--", "nvcc", PATH=path)) == ["other"]
 
