@@ -22,6 +22,17 @@ def _escaped(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
+def without_escapes(text: str) -> str:
+    """Return `text` without what colours it, or steers a terminal otherwise."""
+    import re  # noqa: PLC0415  # slow to load, and few commands need it
+
+    return re.sub(_ESCAPE, "", text)
+
+
+_ESCAPE = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])"
+"""A control sequence of ECMA-48."""
+
+
 def brief(text: str) -> str:
     """Return `text` for a message: only its two ends if it is too long for a line."""
     return text if len(text) <= 120 else f"{text[:60]}…{text[-40:]}"

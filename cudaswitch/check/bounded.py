@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from cudaswitch.doctor.pasted import ESCAPES
-from cudaswitch.errors import printable
+from cudaswitch.errors import printable, without_escapes
 
 _NOT_STARTED = 127
 """What shells return for a command that does not exist."""
@@ -96,7 +95,7 @@ def run(
 
 def _plain(said: bytes) -> str:
     """Return what was printed without the colours that FORCE_COLOR and the like bring."""
-    return ESCAPES.sub("", said.decode("utf-8", "replace"))
+    return without_escapes(said.decode("utf-8", "replace"))
 
 
 def _said(ended: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:

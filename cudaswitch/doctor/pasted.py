@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import BinaryIO
 
+from cudaswitch.errors import without_escapes
 from cudaswitch.namedtuples import NamedTuple
 
 LONGEST = 1 << 20
@@ -15,10 +16,6 @@ _MOST_LINES = 20_000
 """Lines, each counted once, that are kept of beginning and end together."""
 _CHUNK = 1 << 16
 
-ESCAPES = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])"  # ECMA-48
-)
-"""What colours a text, or steers a terminal otherwise."""
 _BEFORE = re.compile(
     r"^(?:(?:\d{4}-\d\d-\d\dT[\d:.]{8,18}Z|\d\d:\d\d:\d\d) "  # CI
     r"|(?:#\d+ )?(?:\d\.\d{3}|\d\d\.\d\d|\d{3,6}\.\d)(?: |(?!\S))"  # docker build
@@ -90,4 +87,4 @@ def _coding(head: bytes) -> str:
 
 def _plain(text: str) -> str:
     """Remove marks, colours, links and what is before lines; write straight quotes, as messages."""
-    return _BEFORE.sub("", ESCAPES.sub("", text).translate(_TYPOGRAPHIC))
+    return _BEFORE.sub("", without_escapes(text).translate(_TYPOGRAPHIC))
