@@ -431,8 +431,8 @@ def test_a_hostile_place_and_odd_settings_do_not_disturb(
     for name in ("pip.py", "json.py", "email.py"):
         (tmp_path / name).write_text("raise SystemExit('taken from the working directory')")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PIP_REQUIRE_VIRTUALENV", "1")
-    monkeypatch.setenv("PIP_QUIET", "3")
+    for name, value in (("REQUIRE_VIRTUALENV", "1"), ("REQUIRE_HASHES", "1"), ("QUIET", "3")):
+        monkeypatch.setenv(f"PIP_{name}", value)
     monkeypatch.setenv("PIP_NO_BINARY", ":all:")
     assert len(bring("13", tmp_path, cudnn="none").artifacts) == 6
     assert capfd.readouterr() == ("", "")

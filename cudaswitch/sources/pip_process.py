@@ -32,6 +32,7 @@ _SETTINGS = {
     "PIP_NO_INPUT": "1",
     # These override what the user may have set for installing: we only read and download.
     "PIP_QUIET": "0",
+    "PIP_REQUIRE_HASHES": "0",
     "PIP_REQUIRE_VIRTUALENV": "0",
     "PIP_USER": "0",
 }

@@ -105,7 +105,7 @@ def _reported(
             *(*tags_of(platform), "--target", str(folder), "--report", str(report)),
             *(f"{name}{versions}" for name, versions in pins.items()),
         ],
-        f"{len(pins)} packages for {platform}",
+        f"{next(iter(pins)) if len(pins) == 1 else f'{len(pins)} packages'} for {platform}",
         offline=offline,
     )
     try:
