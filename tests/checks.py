@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -48,6 +49,24 @@ def succeeded(done: Done) -> list[str]:
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stderr
     return done.stdout.splitlines()
+
+
+def complete(toolkit: Path, cudnn: str | None) -> None:
+    """Check that a toolkit has what build tools look for, and no links that lead nowhere."""
+    names = [
+        *("bin/nvcc", "include/cuda.h", "include/cuda_runtime.h", "lib64/libcudart.so"),
+        *("lib64/libcudart_static.a", "lib/libcudart.so", "nvvm/bin/cicc", "version.json"),
+    ]
+    if cudnn is not None:
+        major = cudnn.partition(".")[0]
+        names += ["include/cudnn.h", "lib64/libcudnn.so", f"lib64/libcudnn.so.{major}"]
+        names += [f"targets/x86_64-linux/{name}" for name in ("include/cudnn.h", "lib/libcudnn.so")]
+    for name in names:
+        assert (toolkit / name).is_file(), name
+    for name in ("nvcc", "ptxas", "cudafe++", "nvlink", "fatbinary"):
+        assert os.access(toolkit / "bin" / name, os.X_OK), name
+    broken = [path for path in toolkit.rglob("*") if path.is_symlink() and not path.exists()]
+    assert broken == []
 
 
 def remarks(done: Done) -> list[str]:
