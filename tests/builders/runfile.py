@@ -127,17 +127,16 @@ def nested(
         return makeself(target, outer, "CUDA Installer", packing=packing, canary=canary)
 
 
-def toolkit_runfile(era: RunfileEra) -> Path:
-    """Return the real toolkit as a runfile of that era."""
+def toolkit_runfile(era: Literal["-10.0", "11-"]) -> Path:
+    """Return the real toolkit as a runfile of that era; that of the older one is not compressed."""
     version = toolkit_version()
 
     def build(folder: Path) -> None:
         target = folder / f"cuda_{version}_580.95.05_linux.run"
         if era == "-10.0":
-            nested(target, _whole_tree(), version)
+            nested(target, _whole_tree(), version, packing="nocomp")
         else:
-            tree = _whole_tree() if era == "10.1-10.2" else _component_tree()
-            makeself(target, outer_tree(tree, era, version), "CUDA Installer")
+            makeself(target, outer_tree(_component_tree(), era, version), "CUDA Installer")
 
     assert real_toolkit().is_dir()
     return next(cached(f"runfile{era}", build).glob("*.run"))
