@@ -81,10 +81,8 @@ class OwnStore(Store):
         places = [self.home.toolkits / kit.name for kit in kits]
         return places + [self.home.packages / package.id for package in self.lost_with(kits)]
 
-    def remove(
-        self, kit: Toolkit, refuse: Callable[[list[Path]], None] = lambda _: None
-    ) -> list[Package]:
-        """Remove a toolkit and the packages that only it used; return those packages.
+    def remove(self, kit: Toolkit, refuse: Callable[[list[Path]], None] = lambda _: None) -> None:
+        """Remove a toolkit and the packages that only it used.
 
         `refuse` is passed the folders once they are out of sight but not yet deleted; if it
         raises, they are restored.
@@ -103,7 +101,6 @@ class OwnStore(Store):
                 # Where locks do not work, another process may have begun to use one.
                 if again := self.used() & {package.id for package in orphans}:
                     raise StoreError(f"{min(again)} is used again", "try again")
-        return orphans
 
     def set_alias(self, name: str, request: str | None) -> None:
         """Name a request, or remove the name with None."""

@@ -59,12 +59,13 @@ def install() -> list[str]:
     return made
 
 
-def refresh() -> list[str]:
+def refresh() -> None:
     """Bring the shims up to date with what is installed; nothing is done if none were wanted.
 
     Nor if another member of the store's group has made them: only that user can change them.
     """
-    return install() if installed() and not is_another_users(own_store().home.shims) else []
+    if installed() and not is_another_users(own_store().home.shims):
+        install()
 
 
 def installed() -> bool:
