@@ -31,6 +31,8 @@ RULES = (
     *("RPATH of", "RUNPATH of", "LD_LIBRARY_PATH", "LD_PRELOAD", "cache", "default folder"),
     *("glibc-hwcaps", "tls", "empty element"),
 )
+BUILDS = 40
+"""How many builds of each library there are; linking takes longer than all the rest."""
 LOADER = read_elf(os.path.realpath(sys.executable)).interpreter or ""
 
 
@@ -103,6 +105,7 @@ class Cases:
         self.random = random.Random(seed)
         self.factory = Factory(work / "made")
         self.world = work / "world"
+        self.builds: dict[str, list[Build]] = {name: [] for name in NAMES}
 
     def chance(self, share: float) -> bool:
         return self.random.random() < share
@@ -119,7 +122,16 @@ class Cases:
             text += self.random.choice(separators) + self.random.choice(kinds)
         return text
 
-    def build(self, name: str | None) -> Build:
+    def build(self, name: str) -> Build:
+        """Draw a build of a library: a new one until there are enough."""
+        known = self.builds[name]
+        if len(known) < BUILDS:
+            known.append(self.new_build(name))
+            return known[-1]
+        return self.random.choice(known)
+
+    def new_build(self, name: str | None) -> Build:
+        """Draw a build of a library, or of a program for None."""
         needed = self.random.sample(NAMES, self.random.randrange(4) if name else 3)
         return Build(
             soname=name if self.chance(0.8) else self.random.choice([None, *NAMES]),
@@ -168,7 +180,7 @@ class Cases:
                     self.place(self.world / folder / name)
         program = self.world / "bin/main"
         program.parent.mkdir()
-        shutil.copy(self.factory.make(self.build(None)), program)
+        shutil.copy(self.factory.make(self.new_build(None)), program)
         if self.chance(0.3):
             program.write_bytes(with_both(program.read_bytes()))
         variables = {}
