@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
 import pexpect
@@ -23,24 +24,34 @@ LOAD = {
 shells = pytest.mark.parametrize("shell", START)
 
 
-def typed(home: Home, shell: str, line: str, *options: str) -> str:
-    """Type a line; return the output until the command has run: its words, in brackets."""
+def typed(home: Home, shell: str, *lines: str, options: str = "") -> list[str]:
+    """Type lines into one shell; return for each the output until the command has run.
+
+    It ends with the command's words, in brackets.
+    """
     env = home.env | {"PS1": "", "TERM": "dumb"}
+    said = []
     with pexpect.spawn(
         require(shell), START[shell], env=env, cwd=str(home.path), timeout=60, encoding="utf-8"
     ) as child:
         for text in (
             *(LOAD[shell], f". {shlex.quote(str(_FOLDER / SCRIPTS[shell]))}"),
             "cudaswitch() { printf '<%s>' \"$@\"; echo ' done'; }",
-            *(*options, "echo begun''"),
+            *(options, "echo begun''"),
         ):
             child.sendline(text)
         child.expect("begun\r")
-        child.sendline(line)
-        child.expect(re.escape("> done"))
-        said = f"{child.before}>"
+        for line in lines:
+            child.sendline(line)
+            child.expect(re.escape("> done"))
+            said.append(f"{child.before}>")
         child.sendline("exit")
     return said
+
+
+def agree(said: list[str], words: Iterable[str]) -> None:
+    """Check which words a command got on each line."""
+    assert [one.rpartition("\n")[2] for one in said] == list(words)
 
 
 def environments(home: Home, *names: str) -> None:
@@ -49,10 +60,11 @@ def environments(home: Home, *names: str) -> None:
 
 
 @shells
-@pytest.mark.parametrize("name", ["G\\b", "G:b", "G\\:b", "G b", "G'b", "G$b", "G\\", "G\\\\b"])
-def test_a_name_comes_as_it_is(home: Home, shell: str, name: str) -> None:
-    environments(home, name)
-    assert typed(home, shell, "cudaswitch pin 1 -n G\t").endswith(f"<pin><1><-n><{name}>")
+def test_a_name_comes_as_it_is(home: Home, shell: str) -> None:
+    names = ["A\\b", "B:b", "C\\:b", "D b", "E'b", "F$b", "G\\", "H\\\\b"]
+    environments(home, *names)
+    lines = [f"cudaswitch pin 1 -n {name[0]}\t" for name in names]
+    agree(typed(home, shell, *lines), [f"<pin><1><-n><{name}>" for name in names])
 
 
 @shells
@@ -61,10 +73,9 @@ def test_without_a_home_in_a_strict_shell(home: Home, shell: str) -> None:
     for variable in ("CUDASWITCH_HOME", "XDG_DATA_HOME"):
         del home.env[variable]
     lines = ("cudaswitch pin 1 -n G\t", "cudaswitch use lat\t")
-    for line, words in zip(lines, ("<pin><1><-n><G>", "<use><latest>"), strict=True):
-        said = typed(home, shell, line, "set -u", "unset HOME")
-        assert said.endswith(words)
-        assert not re.search("unbound|not set", said), said
+    said = typed(home, shell, *lines, options="set -u; unset HOME")
+    agree(said, ["<pin><1><-n><G>", "<use><latest>"])
+    assert not re.search("unbound|not set", "".join(said)), said
 
 
 @pytest.mark.parametrize("shell", SCRIPTS)
@@ -90,28 +101,30 @@ def test_micromamba_s_own_places(home: Home, shell: str) -> None:
         assert set(found) == {name}
 
 
+QUOTED = {
+    "use '10.1.243+c\t": "<use><10.1.243+cudnn7.6.5>",
+    'use "sy\t': "<use><system>",
+    "\"unp\t -n 'my\t": "<unpin><-n><my env>",
+    "unpin -n 'my\t": "<unpin><-n><my env>",
+    "unpin --name='my\t": "<unpin><--name=my env>",
+    "use --libraries='al\t 'lat\t": "<use><--libraries=always><latest>",
+    "which x --from='to\t": "<which><x><--from=torch>",
+}
+"""What is typed → the words that the command gets."""
+
+
 @shells
-@pytest.mark.parametrize(
-    ("typing", "words"),
-    [
-        ("use '10.1.243+c\t", "<use><10.1.243+cudnn7.6.5>"),
-        ('use "sy\t', "<use><system>"),
-        ("\"unp\t -n 'my\t", "<unpin><-n><my env>"),
-        ("unpin -n 'my\t", "<unpin><-n><my env>"),
-        ("unpin --name='my\t", "<unpin><--name=my env>"),
-        ("use --libraries='al\t 'lat\t", "<use><--libraries=always><latest>"),
-        ("which x --from='to\t", "<which><x><--from=torch>"),
-    ],
-)
-def test_behind_an_opening_quote(stocked: Home, shell: str, typing: str, words: str) -> None:
+def test_behind_an_opening_quote(stocked: Home, shell: str) -> None:
     environments(stocked, "my env")
-    assert typed(stocked, shell, f"cudaswitch {typing}").endswith(words)
+    said = typed(stocked, shell, *(f"cudaswitch {typing}" for typing in QUOTED))
+    agree(said, QUOTED.values())
 
 
 @shells
-@pytest.mark.parametrize("name", ["G\\b", "G:b", "G b", "G$b", "G`b", 'G"b', "G=b", "G!b"])
 @pytest.mark.parametrize("quote", ["'", '"'])
-def test_a_name_behind_an_opening_quote(home: Home, shell: str, name: str, quote: str) -> None:
-    environments(home, name)
-    line = f"cudaswitch pin 1 -n {quote}G\t"
-    assert typed(home, shell, line, "set +H").endswith(f"<pin><1><-n><{name}>")
+def test_a_name_behind_an_opening_quote(home: Home, shell: str, quote: str) -> None:
+    names = ["A\\b", "B:b", "C b", "D$b", "E`b", 'F"b', "G=b", "H!b"]
+    environments(home, *names)
+    lines = [f"cudaswitch pin 1 -n {quote}{name[0]}\t" for name in names]
+    said = typed(home, shell, *lines, options="set +H")
+    agree(said, [f"<pin><1><-n><{name}>" for name in names])
