@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,8 @@ from shells.moving import cd
 every = pytest.mark.parametrize("shell", (*SHELLS, XONSH, NU), ids=str)
 bash_and_zsh = pytest.mark.parametrize("shell", (BASH, ZSH), ids=str)
 told_apart = pytest.mark.parametrize("shell", (BASH, ZSH, FISH), ids=str)
-integrated = pytest.mark.parametrize("shell", (BASH, ZSH, FISH, TCSH, XONSH, NU), ids=str)
+WITH_INIT = (BASH, ZSH, FISH, TCSH, XONSH, NU)
+integrated = pytest.mark.parametrize("shell", WITH_INIT, ids=str)
 
 TRACES = {
     "wheels": "lib/python3.11/site-packages/nvidia/cublas/lib",
@@ -38,6 +40,10 @@ TRACES = {
     "conda": "conda-meta/cudatoolkit-10.1.243-h6bb024c_0.json",
 }
 """Who brings it → the file that shows that an environment brings its own CUDA."""
+told_of_one = pytest.mark.parametrize(
+    ("shell", "trace"), [*zip(WITH_INIT, cycle(TRACES))], indirect=["trace"], ids=str
+)
+"""What is said is the same for each of them, so every shell meets one."""
 
 
 class TestWhatIsSet:
@@ -319,7 +325,7 @@ class TestEnvironmentsThatBringCuda:
             assert foreign(result.snaps[str(number)]) == expected, number
         assert foreign(result.snaps["7"]) == foreign(before)
 
-    @integrated
+    @told_of_one
     def test_it_says_so_in_one_line(self, shell: Shell, person: Person, trace: Path) -> None:
         trace.touch()
         steps = ["cudaswitch use 10.1", "cudaswitch use 11.8 --libraries never"]
@@ -330,7 +336,7 @@ class TestEnvironmentsThatBringCuda:
             "cudaswitch: CUDA 11.8 (LD_LIBRARY_PATH left alone, as asked)",
         ]
 
-    @integrated
+    @told_of_one
     def test_it_warns_of_libraries_that_are_forced(
         self, shell: Shell, person: Person, trace: Path
     ) -> None:
