@@ -303,7 +303,7 @@ def test_what_an_environment_is_stacked_on(session: Session, tmp_path: Path, sta
         elif "venv" in word:
             enter = activate(shell, tmp_path / word)
         steps.append(f"{enter}\n{shell.prompt}")
-    steps[-1] += f"\n{console_script()} exec -- printenv LD_LIBRARY_PATH"
+    steps[-1] += f"\n{console_script()} exec -- printenv LD_LIBRARY_PATH" * (shell is BASH)
     result = session.play(*steps, load=True)
     numbered = STACKS[stack][1]
     ours = None if numbered is None else ":".join(person.kits[numbered].lib)
@@ -311,7 +311,7 @@ def test_what_an_environment_is_stacked_on(session: Session, tmp_path: Path, sta
     assert result.stderr == ""
     assert last["CUDA_HOME"] == str(person.kits[0].home)
     assert last.get("LD_LIBRARY_PATH") == ours
-    assert result.stdout == (f"{ours}\n" if ours else "")
+    assert result.stdout == (f"{ours}\n" if ours and shell is BASH else "")
 
 
 @pytest.mark.parametrize("shell", [BASH], ids=str)
