@@ -24,7 +24,7 @@ RELEASE = "13.0.2"
 
 
 def single(root: Path) -> None:
-    builders.local_channel(root / "single", [builders.toolkit_conda_package("conda")])
+    builders.local_channel(root / "single", [builders.toolkit_conda_package("tar.bz2")])
 
 
 def split(root: Path) -> None:
