@@ -53,7 +53,8 @@
 #                          applied then; _then_bin, _lib, _ld: what they recorded; _NAME: values before them
 #   _cudaswitch_again      in fish: PATH in which what mise brings back was last looked for
 #   _cudaswitch_once       in bash: our part of PROMPT_COMMAND until the first prompt; _ours: from then on;
-#                          _others: what precedes it; _trap: the trap on DEBUG
+#                          _exported: where that is exported; _others: what precedes it; _trap: the trap on
+#                          DEBUG
 #   _cudaswitch_alone      in bash: PROMPT_COMMAND is ours alone; whoever is added needs the exit status
 #   _cudaswitch_ran        in tcsh: what conda had run by the last prompt
 #   _cudaswitch_fresh      CUDA_HOME and PATH at our line of a startup file, until the first prompt

@@ -13,10 +13,7 @@ __cudaswitch_prompt_once() {
     case $- in *a*) __cudaswitch_unaliased __cudaswitch_prompt_once "$@"; \return ;; esac
     \local _csw_at _csw_last _csw_text _csw_ours
     _csw_last='' _csw_text='' _cudaswitch_trap='' _csw_ours=$_cudaswitch_ours
-    # Exported since: shells without our function must find nothing to run.
-    if __cudaswitch_prompt_is x; then
-        _csw_ours=$'{\n\\eval "${__cudaswitch_prompt-}"\n} &&\ntrue cudaswitch'
-    fi
+    if __cudaswitch_prompt_is x; then _csw_ours=$_cudaswitch_exported; fi
     for _csw_at in "${!PROMPT_COMMAND[@]}"; do
         _csw_text=${PROMPT_COMMAND[_csw_at]}
         case $_csw_text in *"$_cudaswitch_once"*) break ;; esac
@@ -75,6 +72,8 @@ __cudaswitch_prompts() {
 # only a loop over nothing sets off no trap.
 _cudaswitch_ours=$'{\n__cudaswitch_prompt\n} &&\ntrue cudaswitch'
 _cudaswitch_once=$'{\n__cudaswitch_prompt_once "$?" "${_cudaswitch_trap-$(\\trap -p DEBUG)}"\n} &&\nfor _ in; do \\:; done'
+# Our part if PROMPT_COMMAND has been exported since: shells without our function find nothing to run.
+_cudaswitch_exported=$'{\n\\eval "${__cudaswitch_prompt-}"\n} &&\ntrue cudaswitch'
 # Through this, an exported PROMPT_COMMAND finds out whether the function is there.
 __cudaswitch_prompt=__cudaswitch_prompt
 # Join PROMPT_COMMAND, unless we are in it; fails if nobody can.

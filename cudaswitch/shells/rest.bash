@@ -20,7 +20,11 @@ __cudaswitch_guard() {
     \local _csw_at _csw_text _csw_ours
     if __cudaswitch_prompt_is r; then return 0; fi
     _csw_ours=$_cudaswitch_ours
-    case ${PROMPT_COMMAND[*]} in *[!_]__cudaswitch_prompt) _csw_ours=$_cudaswitch_once ;; esac
+    if __cudaswitch_prompt_is x; then
+        _csw_ours=$_cudaswitch_exported
+    else
+        case ${PROMPT_COMMAND[*]} in *[!_]__cudaswitch_prompt) _csw_ours=$_cudaswitch_once ;; esac
+    fi
     for _csw_at in "${!PROMPT_COMMAND[@]}"; do
         _csw_text=${PROMPT_COMMAND[_csw_at]}
         case $_csw_text in *__cudaswitch_prompt*) ;; *) continue ;; esac
@@ -59,7 +63,7 @@ __cudaswitch_unprompted() {
         '')
             # shellcheck disable=SC2046  # names
             _csw_held=$(
-                \unset __cudaswitch_prompt _cudaswitch_once _cudaswitch_others _cudaswitch_ours
+                \unset __cudaswitch_prompt _cudaswitch_exported _cudaswitch_once _cudaswitch_others _cudaswitch_ours
                 \declare -p
                 \declare -f $(\compgen -A function -X '__cudaswitch_*')
             ) 2> /dev/null

@@ -211,6 +211,18 @@ def test_an_exported_prompt_command_is_harmless_in_a_shell_without_us(
     assert seen(terminal)["PROMPT_COMMAND"].count("__cudaswitch_prompt") == 1
 
 
+def test_so_is_one_that_is_exported_when_others_come_to_ours(
+    person: Person, tree: Path, at_prompt: Open
+) -> None:
+    late = 'export PROMPT_COMMAND="$PROMPT_COMMAND; history -a"'
+    terminal = at_prompt(BASH, f"unset PROMPT_COMMAND\n{person.load(BASH)}\n{late}\nreturn")
+    said = terminal.say("bash --norc --noprofile -i") + terminal.say("true")
+    assert "not found" not in said
+    terminal.say("exit")
+    cd(terminal, tree)
+    assert home_of(terminal) == str(person.kits[0].home)
+
+
 @pytest.mark.parametrize("before", ["unset", "export", "declare", "declare -a", "trap : DEBUG;"])
 def test_a_startup_file_that_is_read_again(
     before: str, person: Person, tree: Path, at_prompt: Open
