@@ -277,6 +277,7 @@ PROMPT_COMMAND='trap - DEBUG; code=$?; trap typed DEBUG'
 trap typed DEBUG
 """
     terminal = at_prompt(BASH, before)
+    terminal.child.expect_exact("ready> ")  # until then, the trap sees what runs before it
     seen.unlink()
     cd(terminal, tree)
     assert home_of(terminal) == str(person.kits[0].home)
