@@ -110,7 +110,7 @@ def test_a_toolkit_for_another_platform_is_no_way_out(asking: Home) -> None:
     done = asking.run("which", "libcudart.so.13.0")
     refused(done, "`libcudart.so.13.0` was not found", code=127, hint="or install what provides it")
     done = asking.run("exec", "12.4", "--", "cuda-memcheck")
-    refused(done, "has no `cuda-memcheck`", code=127, hint="it is in 11.8")
+    refused(done, "`cuda-memcheck` is not in", code=127, hint="it is in 11.8")
     succeeded(asking.run("remove", "11.8", "12.4"))
     done = asking.run("exec", "system", "--", "nvcc", **WITHOUT_CUDA)
     refused(done, "`nvcc` is not on PATH", code=127, hint="or install what provides it")
